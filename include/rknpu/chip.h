@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What differs between Rockchip's NPUs, as data. One row a chip in hw/npu/chip.c; no other file asks
+ * for a chip's name.
+ *
+ * Facts: RK3588 TRM Part 1 chapter 36; Rockchip's rknpu driver 0.9.8 (per-SoC constants);
+ * Linux drivers/accel/rocket; public RK3576 captures. docs/hardware-notes.md has the details.
+ */
+#ifndef RKNPU_CHIP_H
+#define RKNPU_CHIP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RKNPU_MAX_CORES 3
+#define RKNPU_MAX_MMU_BANKS 2   /* IOMMU register banks of one core */
+#define RKNPU_BLOCK_WORDS 128   /* words kept per block and group: offsets 0x000..0x1fc of the block */
+
+/* Blocks of a core in address order; PC registers are not grouped and live apart. */
+typedef enum RknpuBlock {
+    RKNPU_CNA,
+    RKNPU_CORE,
+    RKNPU_DPU,
+    RKNPU_DPU_RDMA,
+    RKNPU_PPU,
+    RKNPU_PPU_RDMA,
+    RKNPU_BLOCKS
+} RknpuBlock;
+
+/*
+ * A register field whose place or coding differs between chips.
+ * value = ((raw >> shift) & width bits, sign-extended when `sign`) + bias, then << lsl.
+ * width 0 = the chip has no such field; it reads as 0.
+ *   bias  1 for fields that hold the value minus one
+ *   lsl   normalises units: 4 for a field in 16-byte pixels whose meaning is bytes
+ */
+typedef struct RknpuField {
+    uint16_t reg;
+    uint8_t shift;
+    uint8_t width;
+    bool sign;
+    uint8_t bias;
+    uint8_t lsl;
+} RknpuField;
+
+/* Fields the compute side reads, by the manual's names; the list is in rknpu/fields.h. */
+#define RKNPU_FIELD_ID(name) RKNPU_F_##name,
+typedef enum RknpuFieldId {
+#include "rknpu/fields.h"
+    RKNPU_FIELDS
+} RknpuFieldId;
+#undef RKNPU_FIELD_ID
+
+/* How the CNA turns (surface, line) into an address (docs/hardware-notes.md, "Feature cube"). */
+typedef enum RknpuFeaturePitch {
+    RKNPU_PITCH_FOUR_LINE, /* RK3588: LINE_STRIDE per four lines, surface = 4 * DMA_WIDTH + SURF_STRIDE */
+    RKNPU_PITCH_PLAIN,     /* RK3576: SURF_STRIDE is the surface pitch */
+} RknpuFeaturePitch;
+
+/* How the DPU finds the next pass of surfaces. */
+typedef enum RknpuSurfaceAdd {
+    RKNPU_SURFACE_ADD_BYTES,    /* RK3588: SURFACE_ADD = distance of two passes, bytes */
+    RKNPU_SURFACE_ADD_FROM_END, /* RK3576: distance from the end of the pass's first surface, pixels */
+} RknpuSurfaceAdd;
+
+typedef enum RknpuDepthwiseWeights {
+    RKNPU_DW_PLAIN,           /* RK3588: [group][ky][kx][channel] */
+    RKNPU_DW_WITH_ZERO_POINT, /* RK3576: channel pairs w, w, -zp, -zp */
+} RknpuDepthwiseWeights;
+
+/* Byte counters that the vendor driver can read (0 = the chip has none at that place). */
+typedef struct RknpuCounterRegs {
+    uint32_t clear, write, read, weight;
+} RknpuCounterRegs;
+
+typedef struct RknpuChip {
+    const char *name;             /* "rk3588" */
+    unsigned cores;
+    uint32_t version;             /* PC VERSION */
+    uint32_t version_num;         /* PC VERSION_NUM */
+    uint32_t window;              /* bytes of one core's register window */
+    uint64_t core_base[RKNPU_MAX_CORES];
+    unsigned irq_spi[RKNPU_MAX_CORES];
+    unsigned mmu_banks[RKNPU_MAX_CORES];
+    uint32_t mmu_offset[RKNPU_MAX_CORES][RKNPU_MAX_MMU_BANKS]; /* inside the core's window, 0x100 each */
+    unsigned amount_scale;        /* command words per REGISTER_AMOUNTS unit */
+    unsigned task_number_bits;    /* TASK_CON: number field; PP_EN, COUNT_CLEAR follow */
+    uint32_t task_status;         /* offset of TASK_STATUS */
+    uint64_t sram_base, sram_size;
+    uint64_t nbuf_base, nbuf_size; /* size 0: no NBUF */
+    RknpuCounterRegs counters[2]; /* top, core */
+    unsigned cbuf_banks, cbuf_bank_bytes;
+    RknpuFeaturePitch feature_pitch;
+    RknpuSurfaceAdd surface_add;
+    RknpuDepthwiseWeights depthwise_weights;
+    const RknpuField *fields;     /* RKNPU_FIELDS entries */
+} RknpuChip;
+
+extern const RknpuChip rknpu_rk3588;
+extern const RknpuChip rknpu_rk3576;
+
+/* The chip with that name, or NULL. */
+const RknpuChip *rknpu_chip_by_name(const char *name);
+
+#endif /* RKNPU_CHIP_H */
