@@ -13,22 +13,7 @@
 #define HW_NPU_TASK_H
 
 #include "job.h"
-
-/* Element types, numbered as the manual's *_PRECISION fields (TF32 shares its code with none of them). */
-typedef enum RknpuType {
-    RKNPU_INT8 = 0,
-    RKNPU_INT16 = 1,
-    RKNPU_FP16 = 2,
-    RKNPU_BF16 = 3,
-    RKNPU_INT32 = 4,
-    RKNPU_FP32 = 5,
-    RKNPU_INT4 = 6,
-    RKNPU_TF32 = 7, /* fp32 in memory, 10 fraction bits used */
-} RknpuType;
-
-/* Bits of one element in memory; true for the floating types. */
-unsigned rknpu_type_bits(RknpuType type);
-bool rknpu_type_is_float(RknpuType type);
+#include "types.h"
 
 /*
  * Where the elements of a feature cube lie: surfaces of `atom` channels, lines in groups of four.
