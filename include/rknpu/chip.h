@@ -30,7 +30,7 @@ typedef enum RknpuBlock {
 /*
  * A register field whose place or coding differs between chips.
  * value = ((raw >> shift) & width bits, sign-extended when `sign`) + bias, then << lsl.
- * width 0 = the chip has no such field; it reads as 0.
+ * width 0 = the chip has no such field; it reads as 0 (rknpu_has_field).
  *   bias  1 for fields that hold the value minus one
  *   lsl   normalises units: 4 for a field in 16-byte pixels whose meaning is bytes
  */
@@ -60,7 +60,7 @@ typedef enum RknpuFeaturePitch {
 /* How the DPU finds the next pass of surfaces. */
 typedef enum RknpuSurfaceAdd {
     RKNPU_SURFACE_ADD_BYTES,    /* RK3588: SURFACE_ADD = distance of two passes, bytes */
-    RKNPU_SURFACE_ADD_FROM_END, /* RK3576: distance from the end of the pass's first surface, pixels */
+    RKNPU_SURFACE_ADD_FROM_END, /* RK3576: distance from the end of the pass's first surface, bytes */
 } RknpuSurfaceAdd;
 
 typedef enum RknpuDepthwiseWeights {
@@ -90,10 +90,14 @@ typedef struct RknpuChip {
     uint64_t nbuf_base, nbuf_size; /* size 0: no NBUF */
     RknpuCounterRegs counters[2]; /* top, core */
     unsigned cbuf_banks, cbuf_bank_bytes;
+    unsigned conv_mode_depthwise; /* value of CONV_MODE that means a depthwise convolution */
     RknpuFeaturePitch feature_pitch;
     RknpuSurfaceAdd surface_add;
     RknpuDepthwiseWeights depthwise_weights;
+    uint32_t lut_access;          /* offset of LUT_ACCESS_CFG, LUT_ACCESS_DATA follows; 0: unknown */
     const RknpuField *fields;     /* RKNPU_FIELDS entries */
+    const struct RknpuRegRow *reg_rows; /* rknpu/regs.h */
+    unsigned reg_row_count;
 } RknpuChip;
 
 extern const RknpuChip rknpu_rk3588;
@@ -101,5 +105,14 @@ extern const RknpuChip rknpu_rk3576;
 
 /* The chip with that name, or NULL. */
 const RknpuChip *rknpu_chip_by_name(const char *name);
+
+/* The value of `field` in a register that holds `raw`, normalised as above. */
+int64_t rknpu_field_value(const RknpuField *field, uint32_t raw);
+
+/* False when the chip has no such field, or nobody knows where it is; it then reads as 0. */
+static inline bool rknpu_has_field(const RknpuChip *chip, RknpuFieldId id)
+{
+    return chip->fields[id].width != 0;
+}
 
 #endif /* RKNPU_CHIP_H */
