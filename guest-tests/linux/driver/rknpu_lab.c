@@ -780,7 +780,7 @@ static int lab_suspend(struct device *dev)
 
 static DEFINE_RUNTIME_DEV_PM_OPS(lab_pm_ops, lab_suspend, lab_resume, NULL);
 
-/* No MODULE_DEVICE_TABLE: the module must be asked for by name and never replaces another driver. */
+/* No MODULE_DEVICE_TABLE: the module is asked for by name and never replaces another driver. */
 static const struct of_device_id lab_of_match[] = {
 	{ .compatible = "rockchip,rk3588-rknpu", .data = &lab_rk3588 },
 	{ .compatible = "rockchip,rk3576-rknpu", .data = &lab_rk3576 },

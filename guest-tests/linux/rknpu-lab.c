@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * rknpu-lab: shows the NPU's memory with the teaching driver rknpu_lab.
+ *
+ *   rknpu-lab show     the bitmap empty, a convolution whose output lies in SRAM, the bitmap during
+ *                      it, the result, and the bytes that SRAM kept away from DRAM
+ *   rknpu-lab golden   allocations and the exact text of rknpu/mm after each (TAP)
+ *   rknpu-lab test     jobs with programs and data in DRAM, SRAM and NBUF, errors, recovery (TAP)
+ *   rknpu-lab soak N   N rounds of allocate, submit, free from one process per CPU
+ *
+ * Exit status: 0 all right, 1 something is wrong, 2 wrong use, 4 no such device.
+ */
+#include "npu-program.h"
+#include "driver/rknpu_lab.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define DEVICE "/dev/rknpu_lab"
+#define MM "/sys/kernel/debug/rknpu/mm"
+#define CHUNK 4096u
+#define ROW 32u
+#define TEXT_SIZE 4096
+
+static int npu;
+static struct rknpu_lab_info info;
+
+struct object {
+    uint64_t iova, size, onchip;
+    void *cpu;
+};
+
+/* ---- TAP ---- */
+
+static unsigned tap_number, tap_failed;
+
+static void tap(bool good, const char *format, ...)
+{
+    va_list args;
+
+    printf("%sok %u - ", good ? "" : "not ", ++tap_number);
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    putchar('\n');
+    tap_failed += !good;
+}
+
+static int tap_end(void)
+{
+    printf("1..%u\n", tap_number);
+    return tap_failed ? 1 : 0;
+}
+
+/* ---- objects ---- */
+
+static int object_alloc(struct object *o, uint64_t size, enum rknpu_lab_place place,
+                        uint64_t onchip)
+{
+    struct rknpu_lab_alloc args = { .size = size, .onchip = onchip, .place = place };
+
+    memset(o, 0, sizeof(*o));
+    if (ioctl(npu, RKNPU_LAB_ALLOC, &args)) {
+        return -errno;
+    }
+    o->iova = args.iova;
+    o->size = args.size;
+    o->onchip = args.onchip;
+    o->cpu = mmap(NULL, o->size, PROT_READ | PROT_WRITE, MAP_SHARED, npu, o->iova);
+    return o->cpu == MAP_FAILED ? -errno : 0;
+}
+
+static int object_free(struct object *o)
+{
+    if (o->cpu && o->cpu != MAP_FAILED) {
+        munmap(o->cpu, o->size);
+    }
+    return ioctl(npu, RKNPU_LAB_FREE, &o->iova) ? -errno : 0;
+}
+
+static void object_need(struct object *o, uint64_t size, enum rknpu_lab_place place)
+{
+    int err = object_alloc(o, size, place, 0);
+
+    if (err) {
+        fprintf(stderr, "rknpu-lab: cannot have %llu bytes: %s\n", (unsigned long long)size,
+                strerror(-err));
+        exit(1);
+    }
+}
+
+/* ---- the mm file ---- */
+
+static void read_mm(char *text)
+{
+    FILE *f = fopen(MM, "r");
+    size_t n;
+
+    if (!f) {
+        fprintf(stderr, "rknpu-lab: cannot read %s: %s (is debugfs mounted?)\n", MM,
+                strerror(errno));
+        exit(4);
+    }
+    n = fread(text, 1, TEXT_SIZE - 1, f);
+    text[n] = 0;
+    fclose(f);
+}
+
+/*
+ * What the guide's form looks like for a set of used chunks, made without the driver: `used` has
+ * one character a chunk, '*' or '.'.
+ */
+static void expect_mm(char *text, const char *used, unsigned chunks)
+{
+    char *at = text + sprintf(text, "SRAM bitmap: \"*\" - used, \".\" - free (1bit = 4KB)\n");
+    unsigned taken = 0;
+
+    for (unsigned i = 0; i < chunks; i++) {
+        taken += used[i] == '*';
+    }
+    for (unsigned row = 0; row * ROW < chunks; row++) {
+        unsigned n = chunks - row * ROW < ROW ? chunks - row * ROW : ROW;
+
+        at += sprintf(at, "[%03u] [%.*s]\n", row, (int)n, used + row * ROW);
+    }
+    sprintf(at, "SRAM total size: %u, used: %u, free: %u\n", chunks * CHUNK, taken * CHUNK,
+            (chunks - taken) * CHUNK);
+}
+
+static void tap_mm(const char *used, const char *what)
+{
+    char got[TEXT_SIZE], want[TEXT_SIZE];
+
+    read_mm(got);
+    expect_mm(want, used, info.sram_size / CHUNK);
+    tap(!strcmp(got, want), "rknpu/mm: %s", what);
+    if (strcmp(got, want)) {
+        printf("# got:\n%s# want:\n%s", got, want);
+    }
+}
+
+/* ---- a convolution ---- */
+
+struct job {
+    struct conv conv;
+    struct object program, input, weights, coefficients, output;
+    unsigned words;
+};
+
+/* Where each part of a job lies. */
+struct places {
+    enum rknpu_lab_place program, input, weights, output;
+};
+
+static const struct places all_dram;
+
+static void job_make(struct job *job, const struct conv *conv, const struct places *at)
+{
+    struct conv_addresses iova;
+
+    job->conv = *conv;
+    object_need(&job->output, conv_output_bytes(conv), at->output);
+    object_need(&job->program, CONV_MAX_WORDS * sizeof(uint64_t), at->program);
+    object_need(&job->input, conv_input_bytes(conv), at->input);
+    object_need(&job->weights, conv_weight_bytes(conv), at->weights);
+    object_need(&job->coefficients, conv_coefficient_bytes(conv), at->weights);
+    iova = (struct conv_addresses){ .input = job->input.iova, .weights = job->weights.iova,
+                                    .coefficients = job->coefficients.iova,
+                                    .output = job->output.iova };
+    job->words = conv_program(conv, &iova, job->program.cpu);
+    conv_fill(conv, job->input.cpu, job->weights.cpu, job->coefficients.cpu);
+    memset(job->output.cpu, 0x55, conv_output_bytes(conv));
+}
+
+static void job_free(struct job *job)
+{
+    object_free(&job->output);
+    object_free(&job->program);
+    object_free(&job->input);
+    object_free(&job->weights);
+    object_free(&job->coefficients);
+}
+
+static int job_run(const struct job *job, unsigned core, struct rknpu_lab_submit *result)
+{
+    *result = (struct rknpu_lab_submit){ .regcmd = job->program.iova, .amount = job->words,
+                                         .tasks = 1, .int_mask = 0x300, .core = core,
+                                         .timeout_ms = 30000 };
+    return ioctl(npu, RKNPU_LAB_SUBMIT, result) ? -errno : 0;
+}
+
+static struct conv small_conv(void)
+{
+    return (struct conv){ .chip = npu_chip_of_version(info.version), .width = 24, .height = 20,
+                          .in_channels = 32, .out_channels = 64, .kernel = 3 };
+}
+
+/* Runs a small convolution and says in one TAP line whether it is right. */
+static void tap_job(const struct places *at, unsigned core, const char *what)
+{
+    struct conv conv = small_conv();
+    struct rknpu_lab_submit result;
+    struct job job;
+    char why[128] = "";
+    unsigned wrong;
+    int err;
+
+    job_make(&job, &conv, at);
+    err = job_run(&job, core, &result);
+    wrong = err ? 0 : conv_compare(&conv, job.output.cpu, 1, why, sizeof(why));
+    tap(!err && !wrong, "%s, core %u", what, core);
+    if (err) {
+        printf("# submit: %s, status %#x, tasks done %u\n", strerror(-err), result.int_status,
+               result.task_count);
+    } else if (wrong) {
+        printf("# %u values wrong, the first: %s\n", wrong, why);
+    }
+    job_free(&job);
+}
+
+/* ---- show ---- */
+
+static void print_mm(const char *title)
+{
+    char text[TEXT_SIZE];
+
+    read_mm(text);
+    printf("%s\n%s\n", title, text);
+}
+
+/* The output is 512 KiB, the amount that the guide's picture shows. */
+static int show(void)
+{
+    static const struct places output_in_sram = { .output = RKNPU_LAB_SRAM };
+    struct conv conv = { .chip = npu_chip_of_version(info.version), .width = 64, .height = 64,
+                         .in_channels = 16, .out_channels = 128, .kernel = 3 };
+    struct rknpu_lab_submit result;
+    struct job job;
+    char why[128] = "";
+    unsigned wrong;
+    int err;
+
+    printf("NPU version %#x, %u cores, SRAM %u bytes\n\n", info.version, info.cores,
+           info.sram_size);
+    print_mm("SRAM before:");
+    job_make(&job, &conv, &output_in_sram);
+    print_mm("SRAM with the output of a 3x3 convolution, 64x64x16 to 64x64x128:");
+    err = job_run(&job, 0, &result);
+    if (err) {
+        printf("the job failed: %s (status %#x)\n", strerror(-err), result.int_status);
+        return 1;
+    }
+    wrong = conv_compare(&conv, job.output.cpu, 7, why, sizeof(why));
+    printf("interrupt status %#x; result %s%s\n", result.int_status,
+           wrong ? "WRONG: " : "equal to plain loops", why);
+    printf("output [%#llx, %#llx): %llu of %zu bytes in SRAM\n",
+           (unsigned long long)job.output.iova,
+           (unsigned long long)(job.output.iova + job.output.size),
+           (unsigned long long)job.output.onchip, conv_output_bytes(&conv));
+    printf("DRAM spared: %llu bytes written now, as many read by the layer that uses them\n\n",
+           (unsigned long long)job.output.onchip);
+    job_free(&job);
+    print_mm("SRAM after:");
+    return wrong ? 1 : 0;
+}
+
+/* ---- golden ---- */
+
+static void mark(char *used, unsigned first, unsigned n, char c)
+{
+    memset(used + first, c, n);
+}
+
+static int golden(void)
+{
+    unsigned chunks = info.sram_size / CHUNK;
+    char *used = malloc(chunks + 1);
+    struct object a, b, c, all, more;
+
+    if (!used || chunks < 64) {
+        fprintf(stderr, "rknpu-lab: golden needs at least 256 KiB of SRAM, there are %u bytes\n",
+                info.sram_size);
+        return 4;
+    }
+    mark(used, 0, chunks, '.');
+    tap_mm(used, "empty");
+
+    if (chunks > 128) {
+        object_need(&a, 512 << 10, RKNPU_LAB_SRAM);
+        mark(used, 0, 128, '*');
+        tap(a.onchip == 512 << 10, "512 KB granted");
+        tap_mm(used, "512 KB in use");
+        object_free(&a);
+        mark(used, 0, chunks, '.');
+        tap_mm(used, "empty again");
+    }
+
+    object_need(&all, info.sram_size, RKNPU_LAB_SRAM);
+    mark(used, 0, chunks, '*');
+    tap(all.onchip == info.sram_size, "all of it granted");
+    tap_mm(used, "all in use");
+    object_need(&more, 8192, RKNPU_LAB_SRAM);
+    tap(more.onchip == 0 && more.size == 8192, "nothing left: the object lies in DRAM");
+    tap_mm(used, "all in use, unchanged");
+    object_free(&more);
+    object_free(&all);
+    mark(used, 0, chunks, '.');
+
+    object_need(&all, info.sram_size + 3 * CHUNK, RKNPU_LAB_SRAM);
+    tap(all.onchip == info.sram_size, "too much: SRAM first, three chunks in DRAM behind it");
+    object_free(&all);
+
+    /* Fragments: 10 used, 20 free, 10 used. 30 do not fit into the hole, 20 do. */
+    object_need(&a, 10 * CHUNK, RKNPU_LAB_SRAM);
+    object_need(&b, 20 * CHUNK, RKNPU_LAB_SRAM);
+    object_need(&c, 10 * CHUNK, RKNPU_LAB_SRAM);
+    object_free(&b);
+    mark(used, 0, 10, '*');
+    mark(used, 30, 10, '*');
+    tap_mm(used, "two fragments with a hole");
+    object_need(&b, 12 * CHUNK, RKNPU_LAB_SRAM);
+    mark(used, 10, 12, '*');
+    tap_mm(used, "first fit takes the hole");
+    object_need(&more, 9 * CHUNK, RKNPU_LAB_SRAM);
+    mark(used, 40, 9, '*');
+    tap_mm(used, "what the hole cannot hold goes behind");
+    object_need(&all, (chunks - 41) * CHUNK, RKNPU_LAB_SRAM);
+    tap(all.onchip == 0, "free in all but not in one piece: DRAM");
+    tap_mm(used, "unchanged by a request that did not fit");
+    object_free(&all);
+    object_free(&a);
+    object_free(&b);
+    object_free(&c);
+    object_free(&more);
+    mark(used, 0, chunks, '.');
+    tap_mm(used, "empty at the end");
+    free(used);
+    return tap_end();
+}
+
+/* ---- test ---- */
+
+/* The CPU's view and the NPU's are the same bytes on both sides of the SRAM's end. */
+static void test_straddle(void)
+{
+    struct places at = { .output = RKNPU_LAB_SRAM };
+    struct object hog;
+
+    if (!info.sram_size) {
+        return;
+    }
+    object_need(&hog, info.sram_size - 5 * CHUNK, RKNPU_LAB_SRAM);
+    tap_job(&at, 0, "output that begins in SRAM and ends in DRAM");
+    object_free(&hog);
+}
+
+static void test_nbuf(void)
+{
+    struct places at = { .output = RKNPU_LAB_NBUF };
+    struct object a, b;
+
+    if (!info.nbuf_size) {
+        return;
+    }
+    object_need(&a, CHUNK, RKNPU_LAB_NBUF);
+    object_need(&b, CHUNK, RKNPU_LAB_NBUF);
+    strcpy(a.cpu, "written through the first");
+    tap(a.iova != b.iova && !strcmp(a.cpu, b.cpu), "two NBUF objects are the same memory");
+    object_free(&b);
+    object_free(&a);
+    tap_job(&at, 0, "output in the NBUF");
+    at = (struct places){ .program = RKNPU_LAB_NBUF };
+    tap_job(&at, 0, "register program in the NBUF");
+}
+
+/* A program that never enables anything: the core waits, the driver resets it, the next runs. */
+static void test_recovery(void)
+{
+    struct rknpu_lab_submit result = { .amount = 8, .tasks = 1, .int_mask = 0x300,
+                                       .timeout_ms = 300 };
+    struct object program;
+    int ret, err;
+
+    object_need(&program, CHUNK, RKNPU_LAB_DRAM);
+    memset(program.cpu, 0, CHUNK);
+    result.regcmd = program.iova;
+    ret = ioctl(npu, RKNPU_LAB_SUBMIT, &result);
+    err = errno;
+    tap(ret && err == ETIMEDOUT, "a program without an enable word times out");
+    tap_job(&all_dram, 0, "after the reset: data in DRAM");
+    result.regcmd = 0x70000000;
+    ret = ioctl(npu, RKNPU_LAB_SUBMIT, &result);
+    err = errno;
+    tap(ret && err == ETIMEDOUT, "a program at an address that is not mapped times out");
+    tap_job(&all_dram, 0, "after a page fault and the reset: data in DRAM");
+    object_free(&program);
+}
+
+static void test_refusals(void)
+{
+    struct rknpu_lab_submit job = { .amount = 8, .tasks = 1, .core = info.cores };
+    struct rknpu_lab_alloc huge = { .size = 1ull << 40 };
+    uint64_t nobody = 0x1234000;
+
+    tap(ioctl(npu, RKNPU_LAB_SUBMIT, &job) && errno == EINVAL, "a core that is not there: EINVAL");
+    tap(ioctl(npu, RKNPU_LAB_ALLOC, &huge) && errno == EINVAL, "an object of 1 TiB: EINVAL");
+    tap(ioctl(npu, RKNPU_LAB_FREE, &nobody) && errno == ENOENT, "an unknown object: ENOENT");
+}
+
+static int test(void)
+{
+    static const struct places cases[] = {
+        { 0 },
+        { .program = RKNPU_LAB_SRAM },
+        { .input = RKNPU_LAB_SRAM },
+        { .weights = RKNPU_LAB_SRAM },
+        { .output = RKNPU_LAB_SRAM },
+    };
+    static const char *const names[] = {
+        "everything in DRAM", "register program in SRAM", "input in SRAM", "weights in SRAM",
+        "output in SRAM",
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        tap_job(&cases[i], 0, names[i]);
+    }
+    for (unsigned core = 1; core < info.cores; core++) {
+        tap_job(&all_dram, core, "everything in DRAM");
+    }
+    test_straddle();
+    test_nbuf();
+    test_refusals();
+    test_recovery();
+    return tap_end();
+}
+
+/* ---- soak ---- */
+
+static int soak_process(unsigned seed, unsigned rounds)
+{
+    struct conv conv = { .chip = npu_chip_of_version(info.version), .width = 8, .height = 8,
+                         .in_channels = 16, .out_channels = 32, .kernel = 1 };
+    struct places at = { .output = RKNPU_LAB_SRAM };
+    unsigned bad = 0;
+
+    npu = open(DEVICE, O_RDWR);
+    for (unsigned i = 0; i < rounds; i++) {
+        struct rknpu_lab_submit result;
+        struct job job;
+        char why[128];
+
+        job_make(&job, &conv, &at);
+        bad += job_run(&job, (seed + i) % info.cores, &result) ||
+               conv_compare(&conv, job.output.cpu, 1, why, sizeof(why));
+        job_free(&job);
+    }
+    close(npu);
+    return bad ? 1 : 0;
+}
+
+static int soak(unsigned rounds)
+{
+    unsigned processes = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned each = (rounds + processes - 1) / processes;
+    char before[TEXT_SIZE], after[TEXT_SIZE];
+
+    read_mm(before);
+    fflush(stdout);
+    for (unsigned i = 0; i < processes; i++) {
+        if (fork() == 0) {
+            _exit(soak_process(i, each));
+        }
+    }
+    for (unsigned i = 0; i < processes; i++) {
+        int status;
+
+        wait(&status);
+        tap(WIFEXITED(status) && !WEXITSTATUS(status), "%u rounds of allocate, submit, free", each);
+    }
+    read_mm(after);
+    tap(!strcmp(before, after), "the bitmap is what it was");
+    return tap_end();
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    npu = open(DEVICE, O_RDWR);
+    if (npu < 0 || ioctl(npu, RKNPU_LAB_INFO, &info)) {
+        fprintf(stderr, "rknpu-lab: %s: %s (is rknpu_lab.ko loaded?)\n", DEVICE, strerror(errno));
+        return 4;
+    }
+    if (npu_chip_of_version(info.version) < 0) {
+        fprintf(stderr, "rknpu-lab: NPU version %#x is neither RK3588 nor RK3576\n", info.version);
+        return 4;
+    }
+    if (!strcmp(what, "show")) {
+        return show();
+    }
+    if (!strcmp(what, "golden")) {
+        return golden();
+    }
+    if (!strcmp(what, "test")) {
+        return test();
+    }
+    if (!strcmp(what, "soak") && argc == 3 && atoi(argv[2]) > 0) {
+        return soak(atoi(argv[2]));
+    }
+    fprintf(stderr, "usage: rknpu-lab show | golden | test | soak ROUNDS\n");
+    return 2;
+}
