@@ -52,6 +52,11 @@ int64_t rknpu_mul_shift(int64_t a, int64_t b, unsigned shift, RknpuRound mode)
     return limit64(round_shift((Wide)a * b, limit_shift(shift), mode));
 }
 
+int64_t rknpu_mul_sat(int64_t a, int64_t b)
+{
+    return limit64((Wide)a * b);
+}
+
 int64_t rknpu_add_sat(int64_t a, int64_t b)
 {
     return limit64((Wide)a + b);

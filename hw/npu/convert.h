@@ -14,7 +14,8 @@ int64_t rknpu_round_shift(int64_t v, unsigned shift, RknpuRound mode);
 /* a * b, exact, shifted right with rounding, limited to 64 bits. */
 int64_t rknpu_mul_shift(int64_t a, int64_t b, unsigned shift, RknpuRound mode);
 
-/* a + b, limited to 64 bits. */
+/* a * b and a + b, limited to 64 bits. */
+int64_t rknpu_mul_sat(int64_t a, int64_t b);
 int64_t rknpu_add_sat(int64_t a, int64_t b);
 
 /* DPU output converter (OUT_CVT), without the final saturation to the output type. */

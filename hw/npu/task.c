@@ -235,12 +235,33 @@ static RknpuTaskResult decode_type(const RknpuJob *job, RknpuConv *conv)
     if (precision == RKNPU_INT32 || precision == RKNPU_FP32) {
         return invalid(job, "CNA CONV_CON1 PROC_PRECISION", precision);
     }
-    if (mode != 0 && mode != 3) {
+    if (mode != 0 && mode != job->chip->conv_mode_depthwise) {
         return unimplemented(job, "CNA CONV_CON1 CONV_MODE", mode);
     }
     conv->type = precision;
-    conv->depthwise = mode == 3;
+    conv->depthwise = mode != 0;
     return RKNPU_TASK_OK;
+}
+
+/*
+ * What the CBUF still holds from the task before is not read again. The addresses stay valid, so the
+ * computation reads memory all the same; only the traffic counters care.
+ */
+static void decode_reuse(const RknpuJob *job, RknpuConv *conv)
+{
+    unsigned padded = conv->input.channels;
+    unsigned low = (field(job, RKNPU_F_DATAIN_CHANNEL_REAL) - 1) & 63;
+    unsigned real = (padded - 1) / 64 * 64 + low + 1; /* compilers store the count modulo 64 */
+    unsigned staged = conv->input.height;
+
+    conv->real_channels = real < padded ? real : padded;
+    conv->reads_weights = !field(job, RKNPU_F_WEIGHT_REUSE);
+    conv->reads_features = true;
+    if (field(job, RKNPU_F_DATA_REUSE)) {
+        staged = rknpu_has_field(job->chip, RKNPU_F_STAGED_HEIGHT) ? field(job, RKNPU_F_STAGED_HEIGHT) : 0;
+        conv->reads_features = staged != 0;
+    }
+    conv->first_staged_row = conv->input.height - (staged < conv->input.height ? staged : conv->input.height);
 }
 
 static RknpuTaskResult decode_conv(const RknpuJob *job, RknpuConv *conv)
@@ -271,6 +292,7 @@ static RknpuTaskResult decode_conv(const RknpuJob *job, RknpuConv *conv)
     conv->sum_without_padding = job->config->ow_sum_without_padding;
     conv->truncate = field(job, RKNPU_F_CLIP_TRUNCATE);
     conv->truncate_round = round_mode(job, RKNPU_F_CLIP_ROUND_TYPE, job->config->round_truncate);
+    decode_reuse(job, conv);
     r = decode_weights(job, conv);
     return r == RKNPU_TASK_OK ? decode_input_convert(job, conv) : r;
 }

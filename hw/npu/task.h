@@ -58,6 +58,9 @@ typedef struct RknpuConv {
     bool depthwise;
     RknpuCube input;
     unsigned width_limit;    /* columns from here on count as padding */
+    unsigned real_channels;  /* without padding lanes; for counting work */
+    bool reads_features;     /* false: the CBUF holds them since the task before */
+    unsigned first_staged_row; /* rows before it stayed in the CBUF */
     unsigned kernel_width, kernel_height;
     unsigned stride_x, stride_y;
     unsigned dilation_x, dilation_y; /* distance of taps, at least 1 */
@@ -67,6 +70,7 @@ typedef struct RknpuConv {
 
     uint32_t weight_base;
     uint64_t weight_bytes;   /* what the weight reader moves */
+    bool reads_weights;      /* false: the CBUF holds them since the task before */
     unsigned kernels;        /* kernels in memory; further output channels accumulate 0 */
     unsigned tap_channels;   /* channels stored per tap (direct) or in all groups together (depthwise) */
     unsigned kernel_group;   /* kernels stored together (direct); channels of a group (depthwise) */

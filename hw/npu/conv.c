@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A convolution task: traffic and work are counted as the hardware would move and do them, then the
+ * fastest path that gives the defined bits computes it.
+ */
+#include "conv.h"
+
+#include <glib.h>
+
+int32_t rknpu_conv_ow(const RknpuConvState *state, unsigned channel)
+{
+    if (state->conv->ow_from_memory && state->dpu->cpend) {
+        return state->dpu->cpend[channel];
+    }
+    return state->conv->ow;
+}
+
+/* The feature reader moves every row of the window once, unless the CBUF still holds it. */
+static void count_features(RknpuJob *job, const RknpuConv *conv)
+{
+    const RknpuCube *in = &conv->input;
+    uint64_t row = (uint64_t)conv->width_limit * in->pixel_bytes;
+    bool dense = in->line_pitch == (int64_t)row && in->group_pitch == 4 * in->line_pitch;
+    unsigned surfaces = in->pixel_bytes == 16 ? (in->channels + in->atom - 1) / in->atom : 1;
+
+    for (unsigned s = 0; s < surfaces && conv->reads_features; s++) {
+        for (unsigned y = conv->first_staged_row; y < in->height; y++) {
+            unsigned rows = dense ? in->height - y : 1;
+
+            rknpu_mem_count(job->mem, RKNPU_STREAM_FEATURE, rknpu_cube_address(in, s, y, 0), row * rows);
+            y += rows - 1;
+        }
+    }
+}
+
+static uint64_t count_macs(const RknpuConv *conv, const RknpuOutput *out)
+{
+    uint64_t pixels = (uint64_t)out->width * out->height;
+    uint64_t taps = (uint64_t)conv->kernel_width * conv->kernel_height;
+
+    return pixels * taps * MIN(out->channels, out->original_channels) *
+           (conv->depthwise ? 1 : conv->real_channels);
+}
+
+RknpuTaskResult rknpu_conv_run(RknpuJob *job, const RknpuTask *task)
+{
+    RknpuTaskResult r;
+    RknpuConvState state = {
+        .job = job,
+        .task = task,
+        .conv = &task->conv,
+        .dpu_desc = &task->dpu,
+    };
+
+    state.dpu = rknpu_dpu_open(job, &task->dpu, &r);
+    if (!state.dpu) {
+        return r;
+    }
+    count_features(job, state.conv);
+    if (state.conv->reads_weights) {
+        rknpu_mem_count(job->mem, RKNPU_STREAM_WEIGHT, state.conv->weight_base, state.conv->weight_bytes);
+    }
+    r = rknpu_conv_generic(&state);
+    if (!rknpu_mem_release(job->mem) && r == RKNPU_TASK_OK) {
+        r = RKNPU_TASK_WRITE_FAULT;
+    }
+    if (r == RKNPU_TASK_OK) {
+        rknpu_dpu_count_output(state.dpu);
+        job->macs = count_macs(state.conv, &task->dpu.out);
+    }
+    rknpu_dpu_close(state.dpu);
+    return r;
+}

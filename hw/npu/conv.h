@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the convolution files share; conv.c chooses between the others. */
+#ifndef HW_NPU_CONV_H
+#define HW_NPU_CONV_H
+
+#include "dpu.h"
+
+/* A convolution under way. */
+typedef struct RknpuConvState {
+    RknpuJob *job;
+    const RknpuTask *task;
+    const RknpuConv *conv;
+    const RknpuDpu *dpu_desc;
+    RknpuDpuState *dpu;
+} RknpuConvState;
+
+/* OW of an output channel: from the operand records or from the register. */
+int32_t rknpu_conv_ow(const RknpuConvState *state, unsigned channel);
+
+/*
+ * The definition: any type, mode and size with a fixed amount of memory; slow.
+ * docs/arithmetic.md has the same text as formulas.
+ */
+RknpuTaskResult rknpu_conv_generic(RknpuConvState *state);
+
+#endif /* HW_NPU_CONV_H */
