@@ -89,6 +89,8 @@ Dir::State "$dir";
 Dir::State::lists "$dir/lists";
 Dir::State::status "$dir/status";
 Dir::Cache "$dir/cache";
+Dir::Cache::pkgcache "pkgcache.bin";
+Dir::Cache::srcpkgcache "srcpkgcache.bin";
 Dir::Etc::sourcelist "$dir/sources.list";
 Dir::Etc::sourceparts "$dir/etc";
 Dir::Etc::preferences "$dir/etc/preferences";

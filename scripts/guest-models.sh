@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Makes BUILD/guest/models from the test models that Mesa's source package
+# carries for its Teflon front end:
+#
+#   mobilenet_v1_1.0_224_quant.tflite   the network of the demo
+#   labels.txt                          its 1001 classes, one a line
+#   op/*.tflite                         networks cut into single operations
+#
+# Later releases of the package left the models out, so sid is not tried.
+
+set -eu
+. "$(dirname "$0")/guest-lib.sh"
+
+suites="trixie bookworm-backports"
+part=$guest/models
+made_by=$(recipe "$0" "$top/scripts/guest-lib.sh")
+
+fetch_tests() {
+    dsc=$(apt_private source mesa $suites) || return 1
+    tarball=$(sed -n 's/.* \(mesa_.*\.orig\.tar\.[a-z0-9]*\)$/\1/p' "$dsc" |
+              head -n 1)
+    tar -xf "$(dirname "$dsc")/$tarball" -C "$work" --wildcards \
+        --strip-components=1 --one-top-level=mesa \
+        '*/teflon/tests/*.tflite' '*/teflon/tests/labels*.txt'
+}
+
+is_current "$part" "$made_by" && exit 0
+scratch
+fetch_tests || die "no Teflon test models in the source package mesa"
+tests=$work/mesa/src/gallium/targets/teflon/tests
+mkdir -p "$work/new/op"
+mv "$tests/mobilenet_v1_1.0_224_quant.tflite" "$work/new/"
+mv "$work"/mesa/src/gallium/frontends/teflon/tests/labels*.txt \
+   "$work/new/labels.txt"
+mv "$tests"/*-[0-9][0-9][0-9].tflite "$tests/add.tflite" \
+   "$tests/conv2d.tflite" "$work/new/op/"
+say "$(ls "$work/new/op" | wc -l) single-operation models"
+publish "$work/new" "$part" "$made_by"
