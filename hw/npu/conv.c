@@ -7,6 +7,8 @@
 
 #include <glib.h>
 
+#include "conv_float.h"
+
 int32_t rknpu_conv_ow(const RknpuConvState *state, unsigned channel)
 {
     if (state->conv->ow_from_memory && state->dpu->cpend) {
@@ -42,6 +44,17 @@ static uint64_t count_macs(const RknpuConv *conv, const RknpuOutput *out)
            (conv->depthwise ? 1 : conv->real_channels);
 }
 
+static RknpuTaskResult compute(RknpuConvState *state)
+{
+    bool taken = false;
+    RknpuTaskResult r = RKNPU_TASK_OK;
+
+    if (rknpu_type_is_float(state->conv->type)) {
+        r = rknpu_conv_float(state, &taken);
+    }
+    return taken ? r : rknpu_conv_generic(state);
+}
+
 RknpuTaskResult rknpu_conv_run(RknpuJob *job, const RknpuTask *task)
 {
     RknpuTaskResult r;
@@ -60,7 +73,7 @@ RknpuTaskResult rknpu_conv_run(RknpuJob *job, const RknpuTask *task)
     if (state.conv->reads_weights) {
         rknpu_mem_count(job->mem, RKNPU_STREAM_WEIGHT, state.conv->weight_base, state.conv->weight_bytes);
     }
-    r = rknpu_conv_generic(&state);
+    r = compute(&state);
     if (!rknpu_mem_release(job->mem) && r == RKNPU_TASK_OK) {
         r = RKNPU_TASK_WRITE_FAULT;
     }

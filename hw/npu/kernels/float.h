@@ -21,22 +21,22 @@ typedef struct RknpuFloatKernels {
     const char *name;
 
     /* fp16 -> fp32, `n` consecutive elements. */
-    void (*load_fp16)(float *restrict to, const uint8_t *restrict from, size_t n);
+    void (*load_fp16)(float *to, const uint8_t *from, size_t n);
 
     /* fp32 -> fp16 (types.h: ties to even, NaN = RKNPU_FP16_NAN), `n` consecutive elements. */
-    void (*store_fp16)(uint8_t *restrict to, const float *restrict from, size_t n);
+    void (*store_fp16)(uint8_t *to, const float *from, size_t n);
 
     /*
      * One slice of a weight group: from [kernels][channels] fp16 to [channels][RKNPU_FLOAT_LANES] fp32.
      * kernels <= RKNPU_FLOAT_LANES; lanes without a kernel become 0.
      */
-    void (*pack_fp16)(float *restrict to, const uint8_t *restrict from, unsigned kernels, unsigned channels);
+    void (*pack_fp16)(float *to, const uint8_t *from, unsigned kernels, unsigned channels);
 
     /*
      * acc[row][lane] += a[row][i] * b[i][lane] for i = 0 .. depth - 1, with fp16 values in a and b.
      * rows <= RKNPU_FLOAT_ROWS; a_stride in elements; acc rows are RKNPU_FLOAT_LANES apart.
      */
-    void (*dot_fp16)(float *restrict acc, const float *restrict a, size_t a_stride, const float *restrict b,
+    void (*dot_fp16)(float *acc, const float *a, size_t a_stride, const float *b,
                      size_t depth, unsigned rows);
 } RknpuFloatKernels;
 
@@ -48,7 +48,7 @@ extern const RknpuFloatKernels rknpu_float_neon;
 #endif
 
 /* dot_fp16 for any operands (bf16, tf32): the definition itself, without fused operations. */
-void rknpu_float_dot(float *restrict acc, const float *restrict a, size_t a_stride, const float *restrict b,
+void rknpu_float_dot(float *acc, const float *a, size_t a_stride, const float *b,
                      size_t depth, unsigned rows);
 
 #endif /* HW_NPU_KERNELS_FLOAT_H */

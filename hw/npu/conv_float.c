@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Floating convolutions: fp16, bf16 and tf32 operands, fp32 sums in the order taps (ky, kx), channels.
+ *
+ *   block of output pixels       gathered once: [pixel][ky][kx][channel] fp32          (features)
+ *     panel of 16 kernels        repacked once a block: [ky][kx][channel][16] fp32     (weights)
+ *       piece of the sum         short enough that its weights stay in the first cache
+ *         6 pixels               kernels->dot_fp16()
+ *     DPU                        runs of the panel's 16 output channels
+ *
+ * Blocks are as large as fits a few MiB, so ordinary layers are one block and every operand is
+ * converted once. A sum that is cut into pieces continues in its accumulator: the order stays.
+ */
+#include "conv_float.h"
+
+#include <glib.h>
+#include <string.h>
+
+
+enum {
+    LANES = RKNPU_FLOAT_LANES,
+    BLOCK_FLOATS = 1 << 20, /* features of one block, if more than one pixel fits */
+    BLOCK_PIXELS = 1024,
+    PIECE = 256,            /* length of a piece of the sum: 16 KiB of weights */
+    VIEWS_MAX = 256 << 20,  /* bytes of the feature cube that may be held at once */
+};
+
+/* One surface of the feature cube: all its rows in one view, or NULL and pixels are fetched one by one. */
+typedef struct Surface {
+    const uint8_t *view;
+    uint32_t origin; /* address of view[0] */
+} Surface;
+
+typedef struct FloatConv {
+    RknpuJob *job;
+    const RknpuConv *conv;
+    const RknpuOutput *out;
+    const RknpuFloatKernels *kernels;
+    RknpuDpuState *dpu;
+    Surface *surfaces;
+    unsigned surface_count;
+    unsigned channels;   /* with both a feature and a weight */
+    unsigned taps;
+    size_t depth;        /* products of one sum: taps * tap_channels */
+    size_t stride;       /* of a pixel in `a`; off the power of two, for the cache */
+    unsigned block;      /* pixels */
+    float pad;
+    float *a, *b, *acc;
+    uint8_t *slice;      /* weights of one slice as they lie in memory */
+} FloatConv;
+
+static float element(RknpuType type, uint16_t bits)
+{
+    uint8_t bytes[4] = { (uint8_t)bits, (uint8_t)(bits >> 8) };
+
+    return rknpu_load_float(type, bytes, 0);
+}
+
+/* First and last byte of a surface's rows, relative to the surface's first pixel. */
+static void surface_extent(const RknpuConv *conv, int64_t *low, int64_t *high)
+{
+    const RknpuCube *in = &conv->input;
+
+    *low = *high = 0;
+    for (unsigned y = 0; y < in->height; y++) {
+        int64_t at = (y / 4) * in->group_pitch + (y % 4) * in->line_pitch;
+
+        *low = MIN(*low, at);
+        *high = MAX(*high, at);
+    }
+    *high += (int64_t)conv->width_limit * in->pixel_bytes;
+}
+
+static bool open_surfaces(FloatConv *f)
+{
+    const RknpuCube *in = &f->conv->input;
+    int64_t low, high;
+
+    f->surface_count = (f->channels + in->atom - 1) / in->atom;
+    f->surfaces = g_new0(Surface, f->surface_count);
+    surface_extent(f->conv, &low, &high);
+    /* Wild pitches: fetch pixel by pixel. */
+    if (high - low > (int64_t)MIN(VIEWS_MAX / f->surface_count, RKNPU_VIEW_MAX)) {
+        return true;
+    }
+    for (unsigned s = 0; s < f->surface_count; s++) {
+        Surface *surface = &f->surfaces[s];
+
+        surface->origin = rknpu_cube_address(in, s, 0, 0) + (uint32_t)low;
+        surface->view = rknpu_mem_view(f->job->mem, RKNPU_STREAM_FEATURE, surface->origin, (uint64_t)(high - low));
+        if (!surface->view) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Pixel (y, x) of a surface. `spare` serves when the surface has no view. NULL = fault. */
+static const uint8_t *pixel_at(const FloatConv *f, unsigned s, unsigned y, unsigned x, uint8_t *spare)
+{
+    uint32_t address = rknpu_cube_address(&f->conv->input, s, y, x);
+    const Surface *surface = &f->surfaces[s];
+
+    if (surface->view) {
+        return surface->view + (uint32_t)(address - surface->origin);
+    }
+    return rknpu_mem_read(f->job->mem, RKNPU_STREAM_FEATURE, address, spare, f->conv->input.pixel_bytes)
+               ? spare : NULL;
+}
+
+static void load_row(const FloatConv *f, float *to, const uint8_t *from, unsigned n)
+{
+    if (f->conv->type == RKNPU_FP16) {
+        f->kernels->load_fp16(to, from, n);
+    } else {
+        rknpu_load_float_row(f->conv->type, to, from, n);
+    }
+}
+
+/* The channels [first, first + count) that one tap of one output pixel sees. */
+static bool gather_tap(const FloatConv *f, float *to, int64_t iy, int64_t ix, unsigned first, unsigned count)
+{
+    const RknpuCube *in = &f->conv->input;
+    unsigned there = first < f->channels ? MIN(count, f->channels - first) : 0;
+    uint8_t spare[16];
+
+    if (iy < 0 || iy >= in->height || ix < 0 || ix >= f->conv->width_limit) {
+        for (unsigned c = 0; c < count; c++) {
+            to[c] = f->pad;
+        }
+        return true;
+    }
+    for (unsigned c = 0; c < there; c += in->atom) {
+        const uint8_t *from = pixel_at(f, (first + c) / in->atom, (unsigned)iy, (unsigned)ix, spare);
+
+        if (!from) {
+            return false;
+        }
+        load_row(f, to + c, from, MIN(in->atom, there - c));
+    }
+    memset(to + there, 0, (count - there) * sizeof(*to));
+    return true;
+}
+
+/* One output pixel's inputs: [tap][count]. */
+static bool gather_pixel(const FloatConv *f, float *to, unsigned pixel, unsigned first, unsigned count)
+{
+    const RknpuConv *conv = f->conv;
+    int64_t top = (int64_t)(pixel / f->out->width) * conv->stride_y - conv->pad_top;
+    int64_t left = (int64_t)(pixel % f->out->width) * conv->stride_x - conv->pad_left;
+
+    for (unsigned ky = 0; ky < conv->kernel_height; ky++) {
+        for (unsigned kx = 0; kx < conv->kernel_width; kx++, to += count) {
+            if (!gather_tap(f, to, top + (int64_t)ky * conv->dilation_y, left + (int64_t)kx * conv->dilation_x,
+                            first, count)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* A slice of a weight group, [tap][kernel][channel] in memory, to its places in the panel. */
+static bool pack_slice(FloatConv *f, uint64_t offset, unsigned kernels, unsigned first, unsigned width)
+{
+    const RknpuConv *conv = f->conv;
+    unsigned bytes = rknpu_type_bits(conv->type) / 8;
+    size_t tap_bytes = (size_t)kernels * width * bytes;
+    const uint8_t *from = f->slice;
+
+    if (!rknpu_mem_read(f->job->mem, RKNPU_STREAM_WEIGHT, conv->weight_base + (uint32_t)offset, f->slice,
+                        f->taps * tap_bytes)) {
+        return false;
+    }
+    for (unsigned t = 0; t < f->taps; t++, from += tap_bytes) {
+        float *to = f->b + ((size_t)t * conv->tap_channels + first) * LANES;
+
+        if (conv->type == RKNPU_FP16) {
+            f->kernels->pack_fp16(to, from, kernels, width);
+            continue;
+        }
+        for (unsigned c = 0; c < width; c++) {
+            for (unsigned k = 0; k < LANES; k++) {
+                to[c * LANES + k] = k < kernels ? rknpu_load_float(conv->type, from, (size_t)k * width + c) : 0;
+            }
+        }
+    }
+    return true;
+}
+
+static bool pack_panel(FloatConv *f, unsigned panel)
+{
+    const RknpuConv *conv = f->conv;
+    unsigned kernels = MIN(LANES, conv->kernels - panel * LANES);
+    uint64_t bytes = rknpu_type_bits(conv->type) / 8;
+    uint64_t group = (uint64_t)panel * LANES * f->depth * bytes;
+
+    for (unsigned first = 0; first < conv->tap_channels; first += conv->slice) {
+        unsigned width = MIN(conv->slice, conv->tap_channels - first);
+        uint64_t offset = group + (uint64_t)first * kernels * f->taps * bytes;
+
+        if (!pack_slice(f, offset, kernels, first, width)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void multiply(const FloatConv *f, unsigned pixels)
+{
+    void (*dot)(float *, const float *, size_t, const float *, size_t, unsigned) =
+        f->conv->type == RKNPU_FP16 ? f->kernels->dot_fp16 : rknpu_float_dot;
+
+    for (size_t at = 0; at < f->depth; at += PIECE) {
+        size_t length = MIN((size_t)PIECE, f->depth - at);
+
+        for (unsigned p = 0; p < pixels; p += RKNPU_FLOAT_ROWS) {
+            dot(f->acc + (size_t)p * LANES, f->a + p * f->stride + at, f->stride, f->b + at * LANES, length,
+                MIN(RKNPU_FLOAT_ROWS, pixels - p));
+        }
+    }
+}
+
+/* `pixels` results from `first_pixel` on for the 16 channels from `channel` on, through the DPU. */
+static RknpuTaskResult finish(FloatConv *f, unsigned channel, unsigned first_pixel, unsigned pixels)
+{
+    const RknpuOutput *out = f->out;
+    float values[RKNPU_RUN_PIXELS * RKNPU_RUN_LANES];
+
+    for (unsigned c = channel; c < MIN(channel + LANES, out->channels); c += out->atom) {
+        unsigned lanes = MIN(out->atom, out->channels - c);
+
+        for (unsigned p = 0; p < pixels;) {
+            unsigned pixel = first_pixel + p;
+            unsigned x = pixel % out->width;
+            unsigned n = MIN(MIN(pixels - p, out->width - x), RKNPU_RUN_PIXELS);
+            RknpuRun run = { .channel = c, .lanes = lanes, .y = pixel / out->width, .x = x, .pixels = n };
+            RknpuTaskResult r;
+
+            for (unsigned i = 0; i < n; i++) {
+                memcpy(values + i * lanes, f->acc + (size_t)(p + i) * LANES + (c - channel),
+                       lanes * sizeof(*values));
+            }
+            r = rknpu_dpu_float(f->dpu, &run, values);
+            if (r != RKNPU_TASK_OK) {
+                return r;
+            }
+            p += n;
+        }
+    }
+    return RKNPU_TASK_OK;
+}
+
+static RknpuTaskResult direct_block(FloatConv *f, unsigned first, unsigned pixels)
+{
+    for (unsigned p = 0; p < pixels; p++) {
+        if (!gather_pixel(f, f->a + p * f->stride, first + p, 0, f->conv->tap_channels)) {
+            return RKNPU_TASK_READ_FAULT;
+        }
+    }
+    for (unsigned channel = 0; channel < f->out->channels; channel += LANES) {
+        RknpuTaskResult r;
+
+        if (rknpu_cancelled(f->job)) {
+            return RKNPU_TASK_CANCELLED;
+        }
+        memset(f->acc, 0, (size_t)pixels * LANES * sizeof(*f->acc));
+        if (channel < f->conv->kernels) {
+            if (!pack_panel(f, channel / LANES)) {
+                return RKNPU_TASK_READ_FAULT;
+            }
+            multiply(f, pixels);
+        }
+        r = finish(f, channel, first, pixels);
+        if (r != RKNPU_TASK_OK) {
+            return r;
+        }
+    }
+    return RKNPU_TASK_OK;
+}
+
+/* Depthwise weights of `count` channels from `first` on: [tap][16]. */
+static bool pack_depthwise(FloatConv *f, unsigned first, unsigned count)
+{
+    const RknpuConv *conv = f->conv;
+    unsigned group = first / conv->kernel_group;
+    unsigned bytes = rknpu_type_bits(conv->type) / 8;
+    bool last = (group + 1) * conv->kernel_group >= conv->tap_channels;
+    unsigned pitch = last ? conv->last_pitch : conv->kernel_group;
+    uint64_t base = (uint64_t)group * conv->kernel_group * f->taps * bytes;
+
+    memset(f->b, 0, (size_t)f->taps * LANES * sizeof(*f->b));
+    for (unsigned t = 0; t < f->taps; t++) {
+        uint64_t at = base + ((uint64_t)t * pitch + first % conv->kernel_group) * bytes;
+        uint8_t raw[LANES * 4];
+
+        if (!rknpu_mem_read(f->job->mem, RKNPU_STREAM_WEIGHT, conv->weight_base + (uint32_t)at, raw,
+                            (uint64_t)count * bytes)) {
+            return false;
+        }
+        load_row(f, f->b + t * LANES, raw, count);
+    }
+    return true;
+}
+
+static RknpuTaskResult depthwise_block(FloatConv *f, unsigned first, unsigned pixels)
+{
+    for (unsigned channel = 0; channel < f->out->channels; channel += LANES) {
+        unsigned count = channel < f->channels ? MIN(LANES, f->channels - channel) : 0;
+        RknpuTaskResult r;
+
+        if (rknpu_cancelled(f->job)) {
+            return RKNPU_TASK_CANCELLED;
+        }
+        memset(f->acc, 0, (size_t)pixels * LANES * sizeof(*f->acc));
+        if (count && !pack_depthwise(f, channel, count)) {
+            return RKNPU_TASK_READ_FAULT;
+        }
+        for (unsigned p = 0; count && p < pixels; p++) {
+            if (!gather_pixel(f, f->a, first + p, channel, LANES)) {
+                return RKNPU_TASK_READ_FAULT;
+            }
+            for (unsigned t = 0; t < f->taps; t++) {
+                for (unsigned lane = 0; lane < LANES; lane++) {
+                    f->acc[(size_t)p * LANES + lane] += f->a[t * LANES + lane] * f->b[t * LANES + lane];
+                }
+            }
+        }
+        r = finish(f, channel, first, pixels);
+        if (r != RKNPU_TASK_OK) {
+            return r;
+        }
+    }
+    return RKNPU_TASK_OK;
+}
+
+static RknpuTaskResult run_blocks(FloatConv *f)
+{
+    unsigned pixels = f->out->width * f->out->height;
+
+    for (unsigned first = 0; first < pixels; first += f->block) {
+        unsigned n = MIN(f->block, pixels - first);
+        RknpuTaskResult r = f->conv->depthwise ? depthwise_block(f, first, n) : direct_block(f, first, n);
+
+        if (r != RKNPU_TASK_OK) {
+            return r;
+        }
+    }
+    return RKNPU_TASK_OK;
+}
+
+/* Buffers by the guest's sizes; false = the host has no memory. */
+static bool allocate(FloatConv *f)
+{
+    size_t per_pixel = f->conv->depthwise ? (size_t)f->taps * LANES : f->stride;
+    size_t rows = f->conv->depthwise ? 1 : f->block;
+
+    f->a = g_try_malloc_n(rows, per_pixel * sizeof(float));
+    f->b = g_try_malloc_n(f->conv->depthwise ? f->taps : f->depth, LANES * sizeof(float));
+    f->acc = g_try_malloc_n(f->block, LANES * sizeof(float));
+    f->slice = g_malloc((size_t)f->taps * LANES * f->conv->slice * sizeof(float)); /* 31 * 31 * 16 * 32 * 4 */
+    return f->a && f->b && f->acc;
+}
+
+static void prepare(FloatConv *f)
+{
+    const RknpuConv *conv = f->conv;
+    unsigned fit;
+
+    f->taps = conv->kernel_width * conv->kernel_height;
+    f->channels = MIN(conv->input.channels, conv->tap_channels);
+    if (conv->input.pixel_bytes != 16) {
+        f->channels = MIN(f->channels, conv->input.atom); /* packed pixels have no second surface */
+    }
+    f->depth = (size_t)f->taps * conv->tap_channels;
+    f->stride = f->depth + 16;
+    fit = (unsigned)(BLOCK_FLOATS / f->stride) / RKNPU_FLOAT_ROWS * RKNPU_FLOAT_ROWS;
+    f->block = CLAMP(fit, RKNPU_FLOAT_ROWS, BLOCK_PIXELS);
+    f->pad = element(conv->type, conv->pad_bits);
+}
+
+/* Panels are whole weight groups and hold whole output atoms; what does not fit is left to conv_generic.c. */
+static bool suits(const RknpuConvState *state)
+{
+    const RknpuConv *conv = state->conv;
+
+    return conv->kernel_group % LANES == 0 && state->dpu_desc->out.atom <= LANES &&
+           (conv->depthwise ? conv->depthwise_order == RKNPU_DW_ORDER_PLAIN : conv->kernel_group == LANES);
+}
+
+RknpuTaskResult rknpu_conv_float(RknpuConvState *state, bool *taken)
+{
+    RknpuTaskResult result = RKNPU_TASK_OK;
+    FloatConv f = {
+        .job = state->job,
+        .conv = state->conv,
+        .out = &state->dpu_desc->out,
+        .dpu = state->dpu,
+        .kernels = rknpu_float_kernels(state->job->config),
+    };
+
+    *taken = false;
+    if (!suits(state)) {
+        return RKNPU_TASK_OK;
+    }
+    prepare(&f);
+    if (allocate(&f)) {
+        *taken = true;
+        result = open_surfaces(&f) ? run_blocks(&f) : RKNPU_TASK_READ_FAULT;
+    }
+    g_free(f.surfaces);
+    g_free(f.slice);
+    g_free(f.acc);
+    g_free(f.b);
+    g_free(f.a);
+    return result;
+}
+
+const RknpuFloatKernels *rknpu_float_kernels(const RknpuConfig *config)
+{
+    (void)config;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")) {
+        return &rknpu_float_avx2;
+    }
+#elif defined(__aarch64__)
+    return &rknpu_float_neon;
+#endif
+    return &rknpu_float_portable;
+}
