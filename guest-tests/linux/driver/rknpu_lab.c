@@ -45,6 +45,7 @@
 #include <linux/module.h>
 #include <linux/of.h>
 #include <linux/of_address.h>
+#include <linux/of_platform.h>
 #include <linux/platform_device.h>
 #include <linux/pm_domain.h>
 #include <linux/pm_runtime.h>
@@ -122,6 +123,7 @@ struct lab_device {
 	int nclocks;
 	struct reset_control *resets;
 	struct dev_pm_domain_list *domains;
+	struct device *iommu_dev;
 	struct iommu_domain *iommu;
 	struct miscdevice misc;
 	struct dentry *debugfs;
@@ -566,7 +568,37 @@ out:
 	return ret;
 }
 
-/* The NPU has power while somebody has the file open. */
+/* The IOMMU is suspended some time after its user; it must be so before the power goes. */
+static void lab_power_off(struct lab_device *lab)
+{
+	u32 i;
+
+	pm_runtime_put_sync(lab->dev);
+	pm_runtime_suspend(lab->iommu_dev);
+	for (i = 0; lab->domains && i < lab->domains->num_pds; i++)
+		pm_runtime_put_sync(lab->domains->pd_devs[i]);
+	clk_bulk_disable_unprepare(lab->nclocks, lab->clocks);
+}
+
+/*
+ * The NPU has power while somebody has the file open. Clocks and power domains come before the
+ * IOMMU, whose registers lie in the cores: resuming our device resumes the IOMMU in front of it.
+ */
+static int lab_power_on(struct lab_device *lab)
+{
+	u32 i;
+	int ret = clk_bulk_prepare_enable(lab->nclocks, lab->clocks);
+
+	if (ret)
+		return ret;
+	for (i = 0; lab->domains && i < lab->domains->num_pds; i++)
+		pm_runtime_get_sync(lab->domains->pd_devs[i]);
+	ret = pm_runtime_get_sync(lab->dev);
+	if (ret < 0)
+		lab_power_off(lab);
+	return ret < 0 ? ret : 0;
+}
+
 static int lab_open(struct inode *inode, struct file *filp)
 {
 	struct lab_device *lab = container_of(filp->private_data, struct lab_device, misc);
@@ -575,8 +607,8 @@ static int lab_open(struct inode *inode, struct file *filp)
 
 	if (!file)
 		return -ENOMEM;
-	ret = pm_runtime_resume_and_get(lab->dev);
-	if (ret < 0) {
+	ret = lab_power_on(lab);
+	if (ret) {
 		kfree(file);
 		return ret;
 	}
@@ -596,7 +628,7 @@ static int lab_release(struct inode *inode, struct file *filp)
 	list_for_each_entry_safe(obj, next, &file->objects, link)
 		object_free(lab, obj);
 	mutex_unlock(&lab->lock);
-	pm_runtime_put(lab->dev);
+	lab_power_off(lab);
 	kfree(file);
 	return 0;
 }
@@ -660,6 +692,7 @@ static int lab_init_core(struct platform_device *pdev, struct lab_device *lab, u
 
 static int lab_init_power(struct lab_device *lab)
 {
+	static const struct dev_pm_domain_attach_data no_links = { .pd_flags = PD_FLAG_NO_DEV_LINK };
 	int ret;
 
 	ret = dma_set_mask_and_coherent(lab->dev, DMA_BIT_MASK(40));
@@ -671,20 +704,27 @@ static int lab_init_power(struct lab_device *lab)
 	lab->resets = devm_reset_control_array_get_optional_exclusive(lab->dev);
 	if (IS_ERR(lab->resets))
 		return dev_err_probe(lab->dev, PTR_ERR(lab->resets), "no resets\n");
-	/* One domain was attached by the bus; several are ours to attach, tied to runtime PM. */
-	ret = lab->dev->pm_domain ? 0 : dev_pm_domain_attach_list(lab->dev, NULL, &lab->domains);
+	/* One domain was attached by the bus; several are ours to attach. */
+	if (!lab->dev->pm_domain)
+		ret = dev_pm_domain_attach_list(lab->dev, &no_links, &lab->domains);
 	return ret < 0 ? dev_err_probe(lab->dev, ret, "power domains\n") : 0;
 }
 
 /* A domain of our own: the kernel's default one would choose the IOVAs for us. */
 static int lab_init_iommu(struct lab_device *lab)
 {
+	struct device_node *node = of_parse_phandle(lab->dev->of_node, "iommus", 0);
+	struct platform_device *iommu = node ? of_find_device_by_node(node) : NULL;
 	int ret = pool_init(lab->dev, &lab->iova, LAB_IOVA_SIZE);
 
+	of_node_put(node);
+	if (!iommu || !device_iommu_mapped(lab->dev))
+		return dev_err_probe(lab->dev, -ENODEV, "the node has no working iommus\n");
+	/* It cannot go away: device links keep it bound as long as we are. */
+	lab->iommu_dev = &iommu->dev;
+	put_device(lab->iommu_dev);
 	if (ret)
 		return ret;
-	if (!device_iommu_mapped(lab->dev))
-		return dev_err_probe(lab->dev, -ENODEV, "the node has no iommus property\n");
 	lab->iommu = iommu_paging_domain_alloc(lab->dev);
 	if (IS_ERR(lab->iommu))
 		return dev_err_probe(lab->dev, PTR_ERR(lab->iommu), "no IOMMU domain\n");
@@ -763,23 +803,6 @@ static void lab_remove(struct platform_device *pdev)
 	dev_pm_domain_detach_list(lab->domains);
 }
 
-static int lab_resume(struct device *dev)
-{
-	struct lab_device *lab = dev_get_drvdata(dev);
-
-	return clk_bulk_prepare_enable(lab->nclocks, lab->clocks);
-}
-
-static int lab_suspend(struct device *dev)
-{
-	struct lab_device *lab = dev_get_drvdata(dev);
-
-	clk_bulk_disable_unprepare(lab->nclocks, lab->clocks);
-	return 0;
-}
-
-static DEFINE_RUNTIME_DEV_PM_OPS(lab_pm_ops, lab_suspend, lab_resume, NULL);
-
 /* No MODULE_DEVICE_TABLE: the module is asked for by name and never replaces another driver. */
 static const struct of_device_id lab_of_match[] = {
 	{ .compatible = "rockchip,rk3588-rknpu", .data = &lab_rk3588 },
@@ -793,7 +816,6 @@ static struct platform_driver lab_driver = {
 	.driver = {
 		.name = "rknpu_lab",
 		.of_match_table = lab_of_match,
-		.pm = pm_ptr(&lab_pm_ops),
 		.suppress_bind_attrs = true,
 	},
 };
