@@ -25,6 +25,7 @@ failed=0
 
 # rule NAME: reads offending places; the rule holds when there are none.
 rule() {
+    local places
     places=$(cat)
     count=$((count + 1))
     if [ -z "$places" ]; then
