@@ -8,6 +8,8 @@
 #   labels.txt                          its 1001 classes, one a line
 #   op/*.tflite                         networks cut into single operations
 #
+# and grace_hopper.ppm, the demo's picture, from matplotlib's sample data.
+#
 # Later releases of the package left the models out, so sid is not tried.
 
 set -eu
@@ -26,7 +28,16 @@ fetch_tests() {
         '*/teflon/tests/*.tflite' '*/teflon/tests/labels*.txt'
 }
 
+# The network wants 224 x 224 pixels and takes any picture squeezed to that.
+make_picture() {
+    unpack "$work/root" python-matplotlib-data arm64 $suites sid || return 1
+    photo=$(find "$work/root" -name 'grace_hopper.jpg')
+    jpegtopnm -quiet "$photo" |
+        pamscale -linear -width 224 -height 224 >"$1"
+}
+
 is_current "$part" "$made_by" && exit 0
+need pamscale netpbm
 scratch
 fetch_tests || die "no Teflon test models in the source package mesa"
 tests=$work/mesa/src/gallium/targets/teflon/tests
@@ -36,5 +47,7 @@ mv "$work"/mesa/src/gallium/frontends/teflon/tests/labels*.txt \
    "$work/new/labels.txt"
 mv "$tests"/*-[0-9][0-9][0-9].tflite "$tests/add.tflite" \
    "$tests/conv2d.tflite" "$work/new/op/"
+make_picture "$work/new/grace_hopper.ppm" ||
+    die "no sample picture in python-matplotlib-data"
 say "$(ls "$work/new/op" | wc -l) single-operation models"
 publish "$work/new" "$part" "$made_by"
