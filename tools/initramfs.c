@@ -18,6 +18,7 @@ static const struct {
     const char *from, *to;
 } optional_trees[] = {
     { "teflon", "" },
+    { "programs", "" },
     { "models", "models" },
 };
 

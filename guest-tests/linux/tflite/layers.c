@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A network layer by layer: each operation alone, on equal input, on CPU and NPU.
+ */
+#include "layers.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runner.h"
+#include "slice.h"
+#include "tensor.h"
+
+/* What the CPU computed so far, by tensor number. */
+struct value {
+    void *bytes;
+    size_t size;
+};
+
+struct network {
+    const uint8_t *model;
+    size_t size;
+    const char *input;
+    uint64_t seed;
+    struct value *values;
+    unsigned tensors;
+};
+
+static const char *code_name(int code)
+{
+    static const struct {
+        int code;
+        const char *name;
+    } names[] = {
+        { 0, "ADD" }, { 1, "AVERAGE_POOL_2D" }, { 2, "CONCATENATION" }, { 3, "CONV_2D" },
+        { 4, "DEPTHWISE_CONV_2D" }, { 9, "FULLY_CONNECTED" }, { 14, "LOGISTIC" },
+        { 17, "MAX_POOL_2D" }, { 18, "MUL" }, { 22, "RESHAPE" }, { 25, "SOFTMAX" },
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (names[i].code == code) {
+            return names[i].name;
+        }
+    }
+    return "other";
+}
+
+/* Gives a cut operation its inputs: earlier results, or the network's own input. */
+static bool feed(struct network *net, const struct slice_op *op, struct runner *r)
+{
+    for (unsigned i = 0; i < op->input_count; i++) {
+        TfLiteTensor *tensor = runner_input(r, i);
+        struct value *value = (unsigned)op->inputs[i] < net->tensors ? &net->values[op->inputs[i]]
+                                                                     : NULL;
+
+        if (value && value->bytes && value->size == TfLiteTensorByteSize(tensor)) {
+            memcpy(TfLiteTensorData(tensor), value->bytes, value->size);
+        } else if (!net->input) {
+            tensor_from_seed(tensor, &net->seed);
+        } else if (!tensor_from_file(tensor, net->input)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Keeps inputs and results of an operation for the ones behind it. */
+static bool keep(struct network *net, int32_t number, const TfLiteTensor *tensor)
+{
+    struct value *value;
+
+    if (number < 0 || (unsigned)number >= net->tensors || !tensor) {
+        return false;
+    }
+    value = &net->values[number];
+    if (value->bytes) {
+        return true;
+    }
+    value->size = TfLiteTensorByteSize(tensor);
+    value->bytes = malloc(value->size ? value->size : 1);
+    if (!value->bytes) {
+        return false;
+    }
+    memcpy(value->bytes, TfLiteTensorData(tensor), value->size);
+    return true;
+}
+
+static bool keep_all(struct network *net, const struct slice_op *op, const struct runner *r)
+{
+    bool good = true;
+
+    for (unsigned i = 0; i < op->input_count; i++) {
+        good = keep(net, op->inputs[i], runner_input(r, i)) && good;
+    }
+    for (unsigned i = 0; i < op->output_count; i++) {
+        good = keep(net, op->outputs[i], runner_output(r, i)) && good;
+    }
+    return good;
+}
+
+static void print_layer(unsigned index, const struct slice_op *op, const struct runner *cpu,
+                        const struct runner *npu, const struct difference *d, double macs)
+{
+    char in[32], out[32];
+
+    tensor_shape(runner_input(cpu, 0), in, sizeof(in));
+    tensor_shape(runner_output(cpu, 0), out, sizeof(out));
+    printf("%5u  %-18s %-12s %-12s %8.2f  ", index, code_name(op->code), in, out, macs * 1e-6);
+    if (npu->taken) {
+        printf("NPU %6.0f   %zu of %zu\n", d->largest, d->differing, d->elements);
+    } else {
+        printf("CPU\n");
+    }
+}
+
+/* Runs one cut operation on both sides and adds it to the sum. */
+static bool run_layer(struct network *net, unsigned index, const char *delegate,
+                      struct layers *sum)
+{
+    struct runner cpu = { 0 }, npu = { 0 };
+    struct difference d = { 0 };
+    struct slice_op op;
+    size_t size;
+    uint8_t *cut = slice_cut(net->model, net->size, index, &size);
+    double seconds = 0, macs = 0;
+    bool good = cut && slice_op(net->model, net->size, index, &op) &&
+                runner_open(&cpu, cut, size, NULL) && feed(net, &op, &cpu) &&
+                runner_invoke(&cpu) >= 0 && keep_all(net, &op, &cpu);
+
+    if (good) {
+        good = runner_open(&npu, cut, size, delegate) && feed(net, &op, &npu);
+        seconds = good ? runner_invoke(&npu) : -1;
+        good = seconds >= 0;
+    }
+    if (good) {
+        d = tensor_compare(runner_output(&cpu, 0), runner_output(&npu, 0));
+        macs = tensor_macs(op.code, runner_tensor(&cpu, op.weights), runner_output(&cpu, 0));
+        print_layer(index, &op, &cpu, &npu, &d, macs);
+        sum->run++;
+    }
+    if (good && npu.taken) {
+        sum->on_npu++;
+        sum->npu_macs += macs;
+        sum->npu_seconds += seconds;
+        sum->largest = d.largest > sum->largest ? d.largest : sum->largest;
+    }
+    runner_close(&npu);
+    runner_close(&cpu);
+    free(cut);
+    return good;
+}
+
+bool layers_compare(const uint8_t *model, size_t size, const char *delegate, const char *input,
+                    uint64_t seed, struct layers *sum)
+{
+    struct network net = {
+        .model = model, .size = size, .input = input, .seed = seed,
+        .tensors = slice_tensors(model, size),
+    };
+    unsigned count = slice_count(model, size);
+
+    memset(sum, 0, sizeof(*sum));
+    net.values = calloc(net.tensors ? net.tensors : 1, sizeof(*net.values));
+    printf("layer  operation          input        output           MMAC  on  largest   "
+           "elements that differ\n");
+    for (unsigned i = 0; net.values && i < count; i++) {
+        if (!run_layer(&net, i, delegate, sum)) {
+            printf("%5u  cannot be run alone; the layers behind it are left out\n", i);
+            break;
+        }
+    }
+    for (unsigned i = 0; net.values && i < net.tensors; i++) {
+        free(net.values[i].bytes);
+    }
+    free(net.values);
+    return sum->run > 0;
+}
+
+double layers_macs(const uint8_t *model, size_t size)
+{
+    unsigned count = slice_count(model, size);
+    struct runner r = { 0 };
+    double macs = 0;
+
+    if (runner_open(&r, model, size, NULL)) {
+        for (unsigned i = 0; i < count; i++) {
+            struct slice_op op;
+
+            if (slice_op(model, size, i, &op) && op.output_count > 0) {
+                const TfLiteTensor *out = runner_tensor(&r, op.outputs[0]);
+
+                macs += out ? tensor_macs(op.code, runner_tensor(&r, op.weights), out) : 0;
+            }
+        }
+    }
+    runner_close(&r);
+    return macs;
+}
