@@ -42,6 +42,7 @@ typedef struct RknpuJob {
     const RknpuChip *chip;
     const RknpuConfig *config;
     uint32_t unit_mask;
+    uint32_t task_number;                          /* inside its job, for reports */
     uint32_t reg[RKNPU_BLOCKS][RKNPU_BLOCK_WORDS]; /* executer groups; index = (offset & 0xfff) / 4 */
     int16_t lut[2][RKNPU_LUT_ENTRIES];             /* [0] LE, [1] LO */
     uint32_t dma_base;                             /* TASK_DMA_BASE_ADDR, added to every DMA address */

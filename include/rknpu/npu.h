@@ -55,8 +55,12 @@ typedef struct RknpuConfig {
  *        lock during map.
  * unmap  Gives a span back; `written` = true when the model stored into it.
  * irq    The interrupt level of `core` may have changed.
- * now    Nanoseconds of a monotonic clock. May be NULL (events then carry 0).
+ * now    Nanoseconds of a monotonic clock. May be NULL (events then carry 0). Must not block: it is
+ *        also called with a model lock held.
  * event  Receives the event log. May be NULL.
+ *
+ * rknpu_reset(), rknpu_pause() and rknpu_free() wait for workers: map, unmap and event must not wait for
+ * a lock that their caller holds (QEMU: not for the big lock).
  */
 typedef struct RknpuHost {
     bool (*map)(void *opaque, unsigned core, uint32_t iova, uint64_t len, bool write, RknpuSpan *span);
@@ -98,7 +102,9 @@ void rknpu_reset(RknpuNpu *npu, unsigned core);
 
 /*
  * VM stop and save: after rknpu_pause() no worker touches guest memory; a running job stands at a task
- * boundary and continues there after rknpu_resume(). Waits for the current tasks to finish.
+ * boundary and continues there after rknpu_resume(). Waits for the current tasks to finish, one second
+ * in all; a task that needs longer is broken off (bounded by one row) and runs again after resume, which
+ * gives the same bytes unless it overwrites its own input.
  */
 void rknpu_pause(RknpuNpu *npu);
 void rknpu_resume(RknpuNpu *npu);
@@ -134,6 +140,8 @@ char *rknpu_describe(RknpuNpu *npu, unsigned core);
  * unchanged) when an index or size is out of range.
  */
 #define RKNPU_LUT_ENTRIES 513 /* per table, LE and LO */
+#define RKNPU_DMA_WORDS 16
+#define RKNPU_COUNTER_KINDS 3
 typedef struct RknpuCoreState {
     uint32_t pc[64];                                     /* PC block, one word a register */
     uint32_t group[RKNPU_BLOCKS][2][RKNPU_BLOCK_WORDS];  /* both ping-pong groups of each block */
@@ -142,11 +150,15 @@ typedef struct RknpuCoreState {
     uint32_t raw_status;
     uint32_t job_active;      /* 1: a job runs or is stalled */
     uint32_t job_stalled;
+    uint32_t job_by_host;     /* 1: started through 0xf008, registers written by the CPU, no program */
     uint32_t job_address;     /* program of the next task */
     uint32_t job_amount;      /* its REGISTER_AMOUNTS */
-    uint32_t job_tasks_done;
+    uint32_t job_tasks_done;  /* TASK_STATUS counter: cleared by TASK_COUNT_CLEAR, not by a new job */
     uint32_t job_tasks_total;
     uint32_t global_enable;   /* 0xf008 */
+    uint32_t dma[RKNPU_DMA_WORDS];                 /* DDMA block */
+    uint32_t counter_control[2];                   /* traffic counters, top and core: last control write */
+    uint64_t counter_bytes[2][RKNPU_COUNTER_KINDS]; /* since their last clear: written, read, weights */
 } RknpuCoreState;
 
 void rknpu_get_state(RknpuNpu *npu, unsigned core, RknpuCoreState *out);
