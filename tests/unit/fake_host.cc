@@ -93,9 +93,10 @@ void FakeHost::write(uint32_t iova, const void *from, uint64_t len)
     auto bytes = static_cast<const uint8_t *>(from);
     uint64_t phys;
 
-    for (uint64_t i = 0; i < len; i++) {
-        ASSERT_TRUE(find(static_cast<uint32_t>(iova + i), false, &phys)) << std::hex << iova + i;
-        memory_[phys] = bytes[i];
+    for (uint64_t at = 0, part; at < len; at += part) {
+        part = std::min<uint64_t>(len - at, kPage - (iova + at) % kPage);
+        ASSERT_TRUE(find(static_cast<uint32_t>(iova + at), false, &phys)) << std::hex << iova + at;
+        std::memcpy(&memory_[phys], bytes + at, part);
     }
 }
 
@@ -105,9 +106,10 @@ void FakeHost::read(uint32_t iova, void *to, uint64_t len) const
     auto bytes = static_cast<uint8_t *>(to);
     uint64_t phys;
 
-    for (uint64_t i = 0; i < len; i++) {
-        ASSERT_TRUE(find(static_cast<uint32_t>(iova + i), false, &phys)) << std::hex << iova + i;
-        bytes[i] = memory_[phys];
+    for (uint64_t at = 0, part; at < len; at += part) {
+        part = std::min<uint64_t>(len - at, kPage - (iova + at) % kPage);
+        ASSERT_TRUE(find(static_cast<uint32_t>(iova + at), false, &phys)) << std::hex << iova + at;
+        std::memcpy(bytes + at, &memory_[phys], part);
     }
 }
 
