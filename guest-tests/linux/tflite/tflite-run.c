@@ -298,7 +298,29 @@ static const char *known_fact(const char *list, size_t size, const char *name, c
     return text;
 }
 
-/* One TAP line for one model. A fact that starts with TODO excuses a failure. */
+static void print_tap(unsigned number, const char *name, bool good, double largest, bool taken,
+                      const char *fact)
+{
+    bool todo = strncmp(fact, "TODO", 4) == 0;
+
+    printf("%sok %u - %s", good ? "" : "not ", number, name);
+    if (largest < 0) {
+        printf(": could not be run");
+    } else if (taken) {
+        printf(": largest difference %g", largest);
+    }
+    if (fact[0] && !todo) {
+        printf(" (%s)", fact);
+    }
+    if (todo) {
+        printf(" # %s", fact);
+    } else if (largest >= 0 && !taken) {
+        printf(" # SKIP the delegate leaves it to the CPU");
+    }
+    putchar('\n');
+}
+
+/* Compares one model and prints its line. A fact that starts with TODO excuses a failure. */
 static bool tap_model(unsigned number, const char *path, const struct options *o,
                       const char *known, size_t known_size)
 {
@@ -317,14 +339,7 @@ static bool tap_model(unsigned number, const char *path, const struct options *o
     }
     known_fact(known, known_size, name, fact, sizeof(fact));
     good = largest >= 0 && (!npu.taken || within(largest, o));
-    printf("%sok %u - %s", good ? "" : "not ", number, name);
-    if (largest < 0) {
-        printf(": could not be run");
-    } else if (npu.taken) {
-        printf(": largest difference %g", largest);
-    }
-    printf("%s%s%s\n", largest >= 0 && !npu.taken ? " # SKIP the delegate leaves it to the CPU" : "",
-           fact[0] ? " # " : "", fact);
+    print_tap(number, name, good, largest, npu.taken, fact);
     runner_close(&npu);
     runner_close(&cpu);
     free(model);
