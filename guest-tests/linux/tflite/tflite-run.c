@@ -11,23 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include "common.h"
 #include "layers.h"
-#include "runner.h"
+#include "tap.h"
 #include "tensor.h"
-
-enum { GOOD = 0, DIFFERENT = 1, WRONG_USE = 2, FAILED = 3, NOT_TAKEN = 4 };
 
 #define MAX_TOP 20
 #define MAX_REPEAT 1000
-#define MAX_MODEL (1u << 30)
-
-struct options {
-    const char *input, *delegate, *labels, *output, *known;
-    bool compare, per_layer, tap;
-    unsigned long seed, top, repeat;
-    long expect;
-    double max_diff;
-};
 
 static const char usage[] =
     "usage: tflite-run [OPTION]... MODEL\n"
@@ -44,46 +35,6 @@ static const char usage[] =
     "  --output FILE     write the outputs, one behind the other\n"
     "  --tap             many MODELs: compare each, print a TAP line each\n"
     "  --known FILE      for --tap: lines of MODEL-NAME and what is known about it\n";
-
-static void *read_file(const char *path, size_t *size)
-{
-    FILE *f = fopen(path, "rb");
-    uint8_t *bytes = NULL;
-    long length = -1;
-
-    if (f && fseek(f, 0, SEEK_END) == 0) {
-        length = ftell(f);
-        rewind(f);
-    }
-    if (length > 0 && length <= (long)MAX_MODEL) {
-        bytes = malloc((size_t)length);
-    }
-    if (!bytes || fread(bytes, 1, (size_t)length, f) != (size_t)length) {
-        fprintf(stderr, "tflite-run: cannot read %s: %s\n", path,
-                errno ? strerror(errno) : "it is empty or too large");
-        free(bytes);
-        bytes = NULL;
-    }
-    if (f) {
-        fclose(f);
-    }
-    *size = bytes ? (size_t)length : 0;
-    return bytes;
-}
-
-static bool fill_inputs(struct runner *r, const struct options *o)
-{
-    uint64_t seed = o->seed;
-
-    for (unsigned i = 0; i < runner_input_count(r); i++) {
-        if (!o->input) {
-            tensor_from_seed(runner_input(r, i), &seed);
-        } else if (!tensor_from_file(runner_input(r, i), o->input)) {
-            return false;
-        }
-    }
-    return true;
-}
 
 static int by_size(const void *a, const void *b)
 {
@@ -194,28 +145,6 @@ static void print_time(const char *name, double fastest, double median, double m
     putchar('\n');
 }
 
-/* Compares all outputs, prints a line each and returns the largest difference. */
-static double compare_outputs(const struct runner *a, const struct runner *b, bool quiet)
-{
-    double largest = 0;
-
-    for (unsigned i = 0; i < runner_output_count(a); i++) {
-        struct difference d = tensor_compare(runner_output(a, i), runner_output(b, i));
-
-        if (!quiet) {
-            printf("output %u: largest difference %g, %zu of %zu elements differ\n", i, d.largest,
-                   d.differing, d.elements);
-        }
-        largest = d.largest > largest ? d.largest : largest;
-    }
-    return largest;
-}
-
-static bool within(double largest, const struct options *o)
-{
-    return o->max_diff < 0 || largest <= o->max_diff;
-}
-
 static int run_one(const void *model, size_t size, const struct options *o)
 {
     const char *name = o->delegate ? "NPU" : "CPU";
@@ -277,94 +206,6 @@ static int run_layers(const void *model, size_t size, const struct options *o)
     return within(sum.largest, o) ? GOOD : DIFFERENT;
 }
 
-/* What the list of known facts says about a model: the rest of its line, "" if nothing. */
-static const char *known_fact(const char *list, size_t size, const char *name, char *text,
-                              size_t room)
-{
-    const char *line = list, *end = list + size;
-    size_t length = strlen(name);
-
-    text[0] = '\0';
-    while (line && line < end) {
-        const char *stop = memchr(line, '\n', (size_t)(end - line));
-        size_t width = (size_t)((stop ? stop : end) - line);
-
-        if (width > length && strncmp(line, name, length) == 0 && line[length] == ' ') {
-            snprintf(text, room, "%.*s", (int)(width - length - 1), line + length + 1);
-            break;
-        }
-        line = stop ? stop + 1 : NULL;
-    }
-    return text;
-}
-
-static void print_tap(unsigned number, const char *name, bool good, double largest, bool taken,
-                      const char *fact)
-{
-    bool todo = strncmp(fact, "TODO", 4) == 0;
-
-    printf("%sok %u - %s", good ? "" : "not ", number, name);
-    if (largest < 0) {
-        printf(": could not be run");
-    } else if (taken) {
-        printf(": largest difference %g", largest);
-    }
-    if (fact[0] && !todo) {
-        printf(" (%s)", fact);
-    }
-    if (todo) {
-        printf(" # %s", fact);
-    } else if (largest >= 0 && !taken) {
-        printf(" # SKIP the delegate leaves it to the CPU");
-    }
-    putchar('\n');
-}
-
-/* Compares one model and prints its line. A fact that starts with TODO excuses a failure. */
-static bool tap_model(unsigned number, const char *path, const struct options *o,
-                      const char *known, size_t known_size)
-{
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    struct runner cpu = { 0 }, npu = { 0 };
-    double largest = -1;
-    size_t size;
-    void *model = read_file(path, &size);
-    char fact[160];
-    bool good;
-
-    if (model && runner_open(&cpu, model, size, NULL) && fill_inputs(&cpu, o) &&
-        runner_invoke(&cpu) >= 0 && runner_open(&npu, model, size, o->delegate) &&
-        fill_inputs(&npu, o) && runner_invoke(&npu) >= 0) {
-        largest = compare_outputs(&cpu, &npu, true);
-    }
-    known_fact(known, known_size, name, fact, sizeof(fact));
-    good = largest >= 0 && (!npu.taken || within(largest, o));
-    print_tap(number, name, good, largest, npu.taken, fact);
-    runner_close(&npu);
-    runner_close(&cpu);
-    free(model);
-    return good || strncmp(fact, "TODO", 4) == 0;
-}
-
-static int run_tap(char **paths, int count, const struct options *o)
-{
-    size_t known_size = 0;
-    char *known = o->known ? read_file(o->known, &known_size) : NULL;
-    int status = GOOD;
-
-    if (o->known && !known) {
-        return FAILED;
-    }
-    printf("1..%d\n", count);
-    for (int i = 0; i < count; i++) {
-        if (!tap_model((unsigned)i + 1, paths[i], o, known, known_size)) {
-            status = DIFFERENT;
-        }
-    }
-    free(known);
-    return status;
-}
-
 static unsigned long number(const char *text, unsigned long least, unsigned long most)
 {
     char *end;
@@ -420,6 +261,17 @@ static void parse(int argc, char **argv, struct options *o)
     }
 }
 
+/* Without its device Teflon does not refuse but crashes. */
+static bool device_missing(const char *delegate)
+{
+    if (!delegate || !strstr(delegate, "libteflon") || access("/dev/accel/accel0", F_OK) == 0) {
+        return false;
+    }
+    fprintf(stderr, "tflite-run: there is no /dev/accel/accel0: is the rocket module loaded, and "
+                    "did it find an NPU?\n");
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     struct options o = { .seed = 1, .repeat = 1, .expect = -1, .max_diff = -1 };
@@ -429,8 +281,11 @@ int main(int argc, char **argv)
 
     setvbuf(stdout, NULL, _IOLBF, 0);
     parse(argc, argv, &o);
+    if (device_missing(o.delegate)) {
+        return FAILED;
+    }
     if (o.tap) {
-        return run_tap(argv + optind, argc - optind, &o);
+        return tap_models(argv + optind, argc - optind, &o);
     }
     model = read_file(argv[optind], &size);
     if (!model) {

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Many models, one TAP line each.
+ */
+#include "tap.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the list of known facts says about a model: the rest of its line, "" if nothing. */
+static const char *known_fact(const char *list, size_t size, const char *name, char *text,
+                              size_t room)
+{
+    const char *line = list, *end = list + size;
+    size_t length = strlen(name);
+
+    text[0] = '\0';
+    while (line && line < end) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        size_t width = (size_t)((stop ? stop : end) - line);
+
+        if (width > length && strncmp(line, name, length) == 0 && line[length] == ' ') {
+            snprintf(text, room, "%.*s", (int)(width - length - 1), line + length + 1);
+            break;
+        }
+        line = stop ? stop + 1 : NULL;
+    }
+    return text;
+}
+
+static void print_tap(unsigned number, const char *name, bool good, double largest, bool taken,
+                      const char *fact)
+{
+    bool todo = strncmp(fact, "TODO", 4) == 0;
+
+    printf("%sok %u - %s", good ? "" : "not ", number, name);
+    if (largest < 0) {
+        printf(": could not be run");
+    } else if (taken) {
+        printf(": largest difference %g", largest);
+    }
+    if (fact[0] && !todo) {
+        printf(" (%s)", fact);
+    }
+    if (todo) {
+        printf(" # %s", fact);
+    } else if (largest >= 0 && !taken) {
+        printf(" # SKIP the delegate leaves it to the CPU");
+    }
+    putchar('\n');
+}
+
+/* Compares one model and prints its line. A fact that starts with TODO excuses a failure. */
+static bool tap_model(unsigned number, const char *path, const struct options *o,
+                      const char *known, size_t known_size)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    struct runner cpu = { 0 }, npu = { 0 };
+    double largest = -1;
+    size_t size;
+    void *model = read_file(path, &size);
+    char fact[160];
+    bool good;
+
+    if (model && runner_open(&cpu, model, size, NULL) && fill_inputs(&cpu, o) &&
+        runner_invoke(&cpu) >= 0 && runner_open(&npu, model, size, o->delegate) &&
+        fill_inputs(&npu, o) && runner_invoke(&npu) >= 0) {
+        largest = compare_outputs(&cpu, &npu, true);
+    }
+    known_fact(known, known_size, name, fact, sizeof(fact));
+    good = largest >= 0 && (!npu.taken || within(largest, o));
+    print_tap(number, name, good, largest, npu.taken, fact);
+    runner_close(&npu);
+    runner_close(&cpu);
+    free(model);
+    return good || strncmp(fact, "TODO", 4) == 0;
+}
+
+int tap_models(char **paths, int count, const struct options *o)
+{
+    size_t known_size = 0;
+    char *known = o->known ? read_file(o->known, &known_size) : NULL;
+    int status = GOOD;
+
+    if (o->known && !known) {
+        return FAILED;
+    }
+    printf("1..%d\n", count);
+    for (int i = 0; i < count; i++) {
+        if (!tap_model((unsigned)i + 1, paths[i], o, known, known_size)) {
+            status = DIFFERENT;
+        }
+    }
+    free(known);
+    return status;
+}
