@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// DPU-only tasks: elementwise operations, stages, LUT and type changes. The programs are those that public
+// projects run on RK3588 boards (allbilly/rk3588: elementwise, "ops"); expected values are plain C++.
+#include "fake_host.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <random>
+
+extern "C" {
+#include "types.h"
+}
+
+namespace {
+
+constexpr uint32_t kA = 0x100000, kB = 0x200000, kOut = 0x300000;
+
+uint16_t Half(float v) { return rknpu_float_to_fp16(v); }
+float Value(uint16_t bits) { return rknpu_fp16_to_float(bits); }
+
+// n fp16 values as one row of atoms: W = n / 8, C = 8; the second operand per pixel from memory.
+TaskRunner Fp16Task(FakeHost &host, unsigned n, uint32_t ew_cfg)
+{
+    TaskRunner task(host, rknpu_rk3588, RKNPU_UNIT_DPU | RKNPU_UNIT_DPU_RDMA);
+
+    task.set(RK3588_DPU_FEATURE_MODE_CFG, 0x1e5);
+    task.set(RK3588_DPU_DATA_FORMAT, 2u << 29 | 2 << 26 | 2);
+    task.set(RK3588_DPU_DST_BASE_ADDR, kOut);
+    task.set(RK3588_DPU_DATA_CUBE_WIDTH, (n + 7) / 8 - 1);
+    task.set(RK3588_DPU_DATA_CUBE_CHANNEL, 7 << 16 | 7);
+    task.set(RK3588_DPU_EW_CFG, ew_cfg);
+    task.set(RK3588_DPU_OUT_CVT_SCALE, 0x10001);
+    task.set(RK3588_DPU_RDMA_DATA_CUBE_WIDTH, (n + 7) / 8 - 1);
+    task.set(RK3588_DPU_RDMA_DATA_CUBE_CHANNEL, 7);
+    task.set(RK3588_DPU_RDMA_ERDMA_CFG, 1u << 30 | 2 << 2);
+    task.set(RK3588_DPU_RDMA_SRC_BASE_ADDR, kA);
+    task.set(RK3588_DPU_RDMA_EW_BASE_ADDR, kB);
+    task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, 0x17849);
+    return task;
+}
+
+std::vector<uint16_t> RandomHalves(unsigned n, float low, float high, unsigned seed)
+{
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> value(low, high);
+    std::vector<uint16_t> v(n);
+
+    for (uint16_t &bits : v) {
+        bits = Half(value(random));
+    }
+    return v;
+}
+
+struct Operation {
+    const char *name;
+    uint32_t ew_cfg;
+    std::function<float(float, float)> f;
+};
+
+constexpr uint32_t kEwBase = 0x108002c0;
+
+TEST(Flying, Fp16Elementwise)
+{
+    const Operation operations[] = {
+        { "max", kEwBase, [](float a, float b) { return std::max(a, b); } },
+        { "min", kEwBase | 1 << 16, [](float a, float b) { return std::min(a, b); } },
+        { "add", kEwBase | 2 << 16, [](float a, float b) { return a + b; } },
+        { "div", kEwBase | 3 << 16 | 1 << 8, [](float a, float b) { return a / b; } },
+        { "sub", kEwBase | 4 << 16, [](float a, float b) { return a - b; } },
+        { "abs", kEwBase | 5 << 16, [](float a, float) { return std::fabs(a); } },
+        { "neg", kEwBase | 6 << 16, [](float a, float) { return -a; } },
+        { "floor", kEwBase | 7 << 16, [](float a, float) { return std::floor(a); } },
+        { "ceil", kEwBase | 8 << 16, [](float a, float) { return std::ceil(a); } },
+        { "mul", kEwBase | 1 << 2 | 1 << 8, [](float a, float b) { return a * b; } },
+        { "prelu", kEwBase | 1 << 2 | 1 << 5 | 1 << 8, [](float a, float b) { return a < 0 ? a * b : a; } },
+        { "add, relu", (kEwBase | 2 << 16) & ~(1u << 9), [](float a, float b) { return std::max(a + b, 0.0f); } },
+    };
+
+    for (const Operation &op : operations) {
+        for (unsigned n : { 8u, 1000u, 64000u }) {
+            SCOPED_TRACE(testing::Message() << op.name << " n=" << n);
+            FakeHost host;
+            auto a = RandomHalves(n, -5, 5, n), b = RandomHalves(n, 0.5f, 5, n + 1);
+            TaskRunner task = Fp16Task(host, n, op.ew_cfg);
+
+            host.put(kA, a);
+            host.put(kB, b);
+            ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+            auto out = host.get<uint16_t>(kOut, n);
+            for (unsigned i = 0; i < n; i++) {
+                ASSERT_EQ(out[i], Half(op.f(Value(a[i]), Value(b[i])))) << i;
+            }
+        }
+    }
+}
+
+// A register that is never written is transparent: the elementwise programs above leave BS_CFG and BN_CFG
+// at zero and give right sums on boards.
+TEST(Flying, Fp16InFp32Out)
+{
+    FakeHost host;
+    auto a = RandomHalves(4, -5, 5, 1), b = RandomHalves(4, -5, 5, 2);
+    TaskRunner task = Fp16Task(host, 8, kEwBase | 2 << 16);
+
+    a.resize(8);
+    b.resize(8);
+    host.put(kA, a);
+    host.put(kB, b);
+    task.set(RK3588_DPU_DATA_FORMAT, 5u << 29 | 2 << 26 | 2);
+    task.set(RK3588_DPU_OUT_CVT_SCALE, 0);
+    task.set(RK3588_DPU_SURFACE_ADD, 16);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+    auto out = host.get<float>(kOut, 8);
+    for (unsigned i = 0; i < 8; i++) {
+        ASSERT_EQ(out[i], Value(a[i]) + Value(b[i]));
+    }
+}
+
+// Several surfaces and rows with notches on all three streams.
+TEST(Flying, NotchesAndSurfaces)
+{
+    constexpr unsigned kW = 5, kH = 3, kC = 24, kNotchA = 2, kNotchB = 3, kNotchOut = 4;
+    constexpr unsigned kRowA = kW + kNotchA, kRowB = kW + kNotchB, kRowOut = kW + kNotchOut;
+    constexpr unsigned kSurfA = kRowA * kH, kSurfB = kRowB * kH + 1, kSurfOut = kRowOut * kH + 7;
+    FakeHost host;
+    TaskRunner task = Fp16Task(host, 8, kEwBase | 2 << 16);
+    auto a = RandomHalves(kSurfA * 3 * 8, -5, 5, 1), b = RandomHalves(kSurfB * 3 * 8, -5, 5, 2);
+
+    host.put(kA, a);
+    host.put(kB, b);
+    task.set(RK3588_DPU_DATA_CUBE_WIDTH, kW - 1);
+    task.set(RK3588_DPU_DATA_CUBE_HEIGHT, kH - 1);
+    task.set(RK3588_DPU_DATA_CUBE_CHANNEL, (kC - 1) << 16 | (kC - 1));
+    task.set(RK3588_DPU_DATA_CUBE_NOTCH_ADDR, kNotchOut << 16 | kNotchOut);
+    task.set(RK3588_DPU_SURFACE_ADD, kSurfOut * 16);
+    task.set(RK3588_DPU_RDMA_DATA_CUBE_WIDTH, kW - 1);
+    task.set(RK3588_DPU_RDMA_DATA_CUBE_HEIGHT, kNotchB << 16 | (kH - 1));
+    task.set(RK3588_DPU_RDMA_DATA_CUBE_CHANNEL, kC - 1);
+    task.set(RK3588_DPU_RDMA_SRC_DMA_CFG, kNotchA << 19);
+    task.set(RK3588_DPU_RDMA_SURF_NOTCH, (kSurfA - kW * kH) * 16);
+    task.set(RK3588_DPU_RDMA_EW_SURF_STRIDE, kSurfB * 16);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+    for (unsigned c = 0; c < kC; c++) {
+        for (unsigned y = 0; y < kH; y++) {
+            for (unsigned x = 0; x < kW; x++) {
+                auto at = [&](unsigned surf, unsigned row) { return (c / 8 * surf + y * row + x) * 8 + c % 8; };
+                uint16_t got = host.get<uint16_t>(kOut + at(kSurfOut, kRowOut) * 2, 1)[0];
+
+                ASSERT_EQ(got, Half(Value(a[at(kSurfA, kRowA)]) + Value(b[at(kSurfB, kRowB)]))) << c << y << x;
+            }
+        }
+    }
+}
+
+// One value per channel from memory instead of a cube.
+TEST(Flying, PerChannelOperand)
+{
+    FakeHost host;
+    TaskRunner task = Fp16Task(host, 80, kEwBase | 2 << 16);
+    auto a = RandomHalves(80, -5, 5, 1), b = RandomHalves(8, -5, 5, 2);
+
+    host.put(kA, a);
+    host.put(kB, b);
+    task.set(RK3588_DPU_EW_CFG, (kEwBase | 2 << 16) & ~(3u << 28));
+    task.set(RK3588_DPU_RDMA_ERDMA_CFG, 2 << 2);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+    auto out = host.get<uint16_t>(kOut, 80);
+    for (unsigned i = 0; i < 80; i++) {
+        ASSERT_EQ(out[i], Half(Value(a[i]) + Value(b[i % 8]))) << i;
+    }
+}
+
+// "a < b" as allbilly/rk3588 computes it on the board: ((a - b) - 2^-24) * 2 * inf, clamped to [0, 1].
+TEST(Flying, CompareByInfinity)
+{
+    FakeHost host;
+    TaskRunner task = Fp16Task(host, 8, 1);
+    std::vector<uint16_t> difference = { Half(1), Half(-1), Half(0), Half(0x1p-24f), Half(300), Half(-0x1p-24f),
+                                         Half(0.25f), Half(-200) };
+    std::vector<uint16_t> expected = { Half(1), 0, 0, 0, Half(1), 0, Half(1), 0 };
+
+    host.put(kA, difference);
+    task.set(RK3588_DPU_BS_CFG, 4 << 16 | 1 << 6);
+    task.set(RK3588_DPU_BS_ALU_CFG, 0x33800000);
+    task.set(RK3588_DPU_BS_MUL_CFG, 0x4000u << 16);
+    task.set(RK3588_DPU_BN_CFG, 4 << 16 | 1 << 7 | 1 << 1);
+    task.set(RK3588_DPU_BN_MUL_CFG, 0x7c00u << 16);
+    task.set(RK3588_DPU_BN_RELUX_CMP_VALUE, 0x3f800000);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+    auto out = host.get<uint16_t>(kOut, 8);
+    // 2^-24 - 2^-24 = 0, and 0 * inf is a NaN: the board's program leaves that case open.
+    out[3] = 0;
+    EXPECT_EQ(out, expected);
+}
+
+// "a == b" on the board: (a - b) * inf is NaN only for 0; MINUS_EXP 1 makes 32800 of a NaN and 32768 of an
+// infinity; a second task subtracts 32799 and applies ReLU.
+TEST(Flying, CompareEqualByNan)
+{
+    FakeHost host;
+    TaskRunner first = Fp16Task(host, 8, 1), second = Fp16Task(host, 8, 1);
+    std::vector<uint16_t> difference = { Half(0), Half(1), Half(-1), Half(-0.0f), Half(0x1p-24f), Half(-5),
+                                         Half(0), Half(100) };
+    std::vector<uint16_t> expected = { Half(1), 0, 0, Half(1), 0, 0, Half(1), 0 };
+
+    host.put(kA, difference);
+    first.set(RK3588_DPU_BS_CFG, 2 << 16 | 1 << 6);
+    first.set(RK3588_DPU_BS_MUL_CFG, 0x7c00u << 16);
+    first.set(RK3588_DPU_OUT_CVT_SHIFT, 1 << 12);
+    ASSERT_EQ(first.run(), RKNPU_TASK_OK);
+    EXPECT_EQ(host.get<uint16_t>(kOut, 3), (std::vector<uint16_t>{ Half(32800), Half(32768), Half(-32768) }));
+    second.set(RK3588_DPU_RDMA_SRC_BASE_ADDR, kOut);
+    second.set(RK3588_DPU_BS_CFG, 4 << 16);
+    second.set(RK3588_DPU_BS_ALU_CFG, 0x47001f00);
+    second.set(RK3588_DPU_BS_MUL_CFG, 0x3c00u << 16);
+    ASSERT_EQ(second.run(), RKNPU_TASK_OK);
+    EXPECT_EQ(host.get<uint16_t>(kOut, 8), expected);
+}
+
+// int8 scale and add, int32 copy: the other types of main input.
+TEST(Flying, Int8Add)
+{
+    FakeHost host;
+    TaskRunner task = Fp16Task(host, 128, 0);
+    std::vector<int8_t> a(256), b(256);
+    std::mt19937 random(3);
+
+    for (unsigned i = 0; i < 256; i++) {
+        a[i] = (int8_t)random();
+        b[i] = (int8_t)random();
+    }
+    host.put(kA, a);
+    host.put(kB, b);
+    task.set(RK3588_DPU_DATA_FORMAT, 0);
+    task.set(RK3588_DPU_DATA_CUBE_CHANNEL, 15 << 16 | 15);
+    task.set(RK3588_DPU_EW_CFG, 0x904202c0);
+    task.set(RK3588_DPU_EW_CVT_OFFSET_VALUE, 5);
+    task.set(RK3588_DPU_EW_CVT_SCALE_VALUE, 12 << 16 | 3000);
+    task.set(RK3588_DPU_OUT_CVT_OFFSET, (uint32_t)-3);
+    task.set(RK3588_DPU_OUT_CVT_SCALE, 20000);
+    task.set(RK3588_DPU_OUT_CVT_SHIFT, 15);
+    task.set(RK3588_DPU_RDMA_DATA_CUBE_CHANNEL, 15);
+    task.set(RK3588_DPU_RDMA_ERDMA_CFG, 1u << 30 | 1 << 2);
+    task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, 0x7801);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+    auto out = host.get<int8_t>(kOut, 256);
+    for (unsigned i = 0; i < 256; i++) {
+        // To nearest, ties to even, as std::nearbyint does; the values are exact in double.
+        double e = std::nearbyint((b[i] + 5.0) * 3000 / 4096);
+        double v = std::nearbyint(((a[i] + e) * 20000 + -3.0 * 32768) / 32768);
+
+        ASSERT_EQ(out[i], std::min(127.0, std::max(-128.0, v))) << i;
+    }
+}
+
+TEST(Flying, Int32Copy)
+{
+    FakeHost host;
+    TaskRunner task = Fp16Task(host, 8, 0);
+    std::vector<int32_t> a = { 1, -1, INT32_MAX, INT32_MIN, 77, -12345678, 0, 9 };
+
+    host.put(kA, a);
+    task.set(RK3588_DPU_DATA_FORMAT, 4u << 29 | 4 << 26 | 4);
+    task.set(RK3588_DPU_DATA_CUBE_WIDTH, 1);
+    task.set(RK3588_DPU_DATA_CUBE_CHANNEL, 3 << 16 | 3);
+    task.set(RK3588_DPU_OUT_CVT_SCALE, 1);
+    task.set(RK3588_DPU_RDMA_DATA_CUBE_WIDTH, 1);
+    task.set(RK3588_DPU_RDMA_DATA_CUBE_CHANNEL, 3);
+    task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, 0x20001 | 0x7800 | 4 << 5);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+    EXPECT_EQ(host.get<int32_t>(kOut, 8), a);
+}
+
+// The look-up tables as happyme531/rknpu2_matmul_open and allbilly/rk3588 set them: LE below zero, LO from
+// zero on, LUT_CFG 0x68, step 2^5; x is scaled by BN's fp16 multiplier, the result is Q0.15.
+class Lut : public testing::Test {
+protected:
+    static constexpr unsigned kShift = 5;
+
+    TaskRunner Task(unsigned n)
+    {
+        TaskRunner task = Fp16Task(host, n, 0x302);
+
+        for (int i = 0; i < RKNPU_LUT_ENTRIES; i++) {
+            task.job.lut[0][i] = (int16_t)std::lrint(32767 * std::tanh((i - 512) / 128.0));
+            task.job.lut[1][i] = (int16_t)std::lrint(32767 * std::tanh(i / 128.0));
+        }
+        task.set(RK3588_DPU_BN_CFG, 2 << 16 | 1 << 6);
+        task.set(RK3588_DPU_BN_MUL_CFG, (uint32_t)Half(4096) << 16);
+        task.set(RK3588_DPU_OUT_CVT_SHIFT, 15 << 12);
+        task.set(RK3588_DPU_LUT_CFG, 0x68);
+        task.set(RK3588_DPU_LUT_INFO, kShift << 16 | kShift << 8);
+        task.set(RK3588_DPU_LUT_LE_START, (uint32_t)-(512 << kShift));
+        task.set(RK3588_DPU_LUT_LO_END, 512 << kShift);
+        task.set(RK3588_DPU_LUT_LE_SLOPE_SCALE, 1000);
+        task.set(RK3588_DPU_LUT_LE_SLOPE_SHIFT, 12);
+        task.set(RK3588_DPU_LUT_LO_SLOPE_SCALE, 2000u << 16);
+        task.set(RK3588_DPU_LUT_LO_SLOPE_SHIFT, 13 << 5);
+        return task;
+    }
+
+    // The table's curve at integer x, interpolated and rounded down.
+    static double Curve(double x)
+    {
+        double low = -(512 << kShift), high = 512 << kShift, position = x / (1 << kShift);
+        auto entry = [](double i) { return (double)std::lrint(32767 * std::tanh(i / 128.0)); };
+
+        if (x < low) {
+            return entry(-512) + std::floor((x - low) * 1000 / 4096);
+        }
+        if (x > high) {
+            return entry(512) + std::floor((x - high) * 2000 / 8192);
+        }
+        double i = std::floor(position);
+
+        return entry(i) + std::floor((entry(std::min(i + 1, 512.0)) - entry(i)) * (position - i));
+    }
+
+    FakeHost host;
+};
+
+TEST_F(Lut, TanhOverItsRangeAndBeyond)
+{
+    auto a = RandomHalves(4096, -5, 5, 4);
+
+    a[0] = Half(0);
+    a[1] = Half(4);
+    a[2] = Half(-4);
+    a[3] = Half(4.5f);
+    a[4] = Half(-4.5f);
+    host.put(kA, a);
+    TaskRunner task = Task(4096);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+    auto out = host.get<uint16_t>(kOut, 4096);
+    for (unsigned i = 0; i < 4096; i++) {
+        double x = std::nearbyint(Value(a[i]) * 4096.0);
+        double in_range = std::fabs(Value(a[i])) <= 4 ? std::fabs(Value(out[i]) - std::tanh(Value(a[i]))) : 0;
+
+        ASSERT_EQ(out[i], Half((float)(Curve(x) / 32768))) << Value(a[i]);
+        // Half a step of fp16 below 1, one count rounded down, curvature of 1/128 steps.
+        ASSERT_LE(in_range, 0x1p-12 + 0x1p-14) << Value(a[i]);
+    }
+}
+
+// Overlapping ranges: HYBRID_PRIORITY decides; one hit decides alone; both missed go by the two others.
+TEST_F(Lut, WhichTableAnswers)
+{
+    struct {
+        uint32_t cfg;
+        int x;
+        int expected;
+    } cases[] = {
+        { 0x00, 10, 1 },  { 0x40, 10, 2 },  // in both
+        { 0x40, -50, 1 }, { 0x00, 150, 2 }, // in one
+        { 0x00, -200, 1 }, { 0x10, -200, 2 }, // below both
+        { 0x00, 300, 1 }, { 0x20, 300, 2 }, // above both
+    };
+
+    for (auto &c : cases) {
+        TaskRunner task = Fp16Task(host, 8, 0x302);
+
+        for (int i = 0; i < RKNPU_LUT_ENTRIES; i++) {
+            task.job.lut[0][i] = 1;
+            task.job.lut[1][i] = 2;
+        }
+        task.set(RK3588_DPU_LUT_CFG, c.cfg);
+        task.set(RK3588_DPU_LUT_LE_START, (uint32_t)-100);
+        task.set(RK3588_DPU_LUT_LE_END, 100);
+        task.set(RK3588_DPU_LUT_LO_START, 0);
+        task.set(RK3588_DPU_LUT_LO_END, 200);
+        host.put(kA, std::vector<uint16_t>(8, Half((float)c.x)));
+        ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+        EXPECT_EQ(Value(host.get<uint16_t>(kOut, 1)[0]), (float)c.expected) << c.cfg << " " << c.x;
+    }
+}
+
+} // namespace
