@@ -5,6 +5,7 @@
 # carries for its Teflon front end:
 #
 #   mobilenet_v1_1.0_224_quant.tflite   the network of the demo
+#   ssdlite_mobiledet_coco_qat_postprocess.tflite  a detector, with ADDs
 #   labels.txt                          its 1001 classes, one a line
 #   op/*.tflite                         networks cut into single operations
 #
@@ -42,7 +43,8 @@ scratch
 fetch_tests || die "no Teflon test models in the source package mesa"
 tests=$work/mesa/src/gallium/targets/teflon/tests
 mkdir -p "$work/new/op"
-mv "$tests/mobilenet_v1_1.0_224_quant.tflite" "$work/new/"
+mv "$tests/mobilenet_v1_1.0_224_quant.tflite" \
+   "$tests/ssdlite_mobiledet_coco_qat_postprocess.tflite" "$work/new/"
 mv "$work"/mesa/src/gallium/frontends/teflon/tests/labels*.txt \
    "$work/new/labels.txt"
 mv "$tests"/*-[0-9][0-9][0-9].tflite "$tests/add.tflite" \

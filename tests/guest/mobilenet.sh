@@ -3,7 +3,7 @@
 #
 # MobileNetV1 on the NPU with Debian's kernel, rocket and Teflon: the class of
 # the demo's picture, every layer within 1 of TensorFlow Lite, and the same
-# bytes from run after run, each in a fresh machine.
+# bytes from run after run, each in a fresh machine; other networks' layers.
 #
 #   RKNPU_RUNS        how many machines (default 3)
 #   RKNPU_TEST_DATA   folder with more networks in tflite/
@@ -37,17 +37,24 @@ while [ $run -lt "${RKNPU_RUNS:-3}" ]; do
     rm -f "$out/run"
 done
 
+# layer_by_layer NAME FILE: a network whose layers are compared.
+layer_by_layer() {
+    "$emu" run --timeout 900 --share "$out" -- tflite-run --delegate "$npu" \
+        --per-layer --max-diff 1 "$2" >"$out/text" 2>&1
+    good=$?
+    ok $good "$1 layer by layer: $(tail -n 1 "$out/text")"
+    [ $good = 0 ] || show "$out/text"
+}
+
+layer_by_layer "MobileDet, with its ADDs" \
+    /models/ssdlite_mobiledet_coco_qat_postprocess.tflite
 more=${RKNPU_TEST_DATA:-/nonexistent}/tflite
 for file in mobilenet_v1_0.25_128_quant mobilenet_v1_0.5_160_quant; do
-    if [ ! -f "$more/$file.tflite" ]; then
+    if [ -f "$more/$file.tflite" ]; then
+        cp "$more/$file.tflite" "$out/"
+        layer_by_layer "$file" "/mnt/share/$file.tflite"
+    else
         skip "$file layer by layer" "RKNPU_TEST_DATA has no tflite/$file.tflite"
-        continue
     fi
-    cp "$more/$file.tflite" "$out/"
-    "$emu" run --timeout 600 --share "$out" -- tflite-run --delegate "$npu" \
-        --per-layer --max-diff 1 "/mnt/share/$file.tflite" >"$out/text" 2>&1
-    good=$?
-    ok $good "$file layer by layer"
-    [ $good = 0 ] || show "$out/text"
 done
 finish

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A network layer by layer: each operation alone, on equal input, on CPU and NPU.
+ * A network layer by layer: each alone, on equal input, on CPU and NPU.
  */
 #include "layers.h"
 #include <stdio.h>
@@ -25,13 +25,15 @@ struct network {
     unsigned tensors;
 };
 
+enum { ADD = 0 };
+
 static const char *code_name(int code)
 {
     static const struct {
         int code;
         const char *name;
     } names[] = {
-        { 0, "ADD" }, { 1, "AVERAGE_POOL_2D" }, { 2, "CONCATENATION" }, { 3, "CONV_2D" },
+        { ADD, "ADD" }, { 1, "AVERAGE_POOL_2D" }, { 2, "CONCATENATION" }, { 3, "CONV_2D" },
         { 4, "DEPTHWISE_CONV_2D" }, { 9, "FULLY_CONNECTED" }, { 14, "LOGISTIC" },
         { 17, "MAX_POOL_2D" }, { 18, "MUL" }, { 22, "RESHAPE" }, { 25, "SOFTMAX" },
     };
@@ -97,14 +99,25 @@ static bool keep_all(struct network *net, const struct slice_op *op, const struc
     return good;
 }
 
-static void print_layer(unsigned index, const struct slice_op *op, const struct runner *cpu,
+/* How many operations from index on make a layer: the NPU adds in the operation before. */
+static unsigned layer_length(const struct network *net, unsigned index)
+{
+    struct slice_op op, next;
+
+    return slice_op(net->model, net->size, index, &op) && op.weights >= 0 &&
+           slice_op(net->model, net->size, index + 1, &next) && next.code == ADD &&
+           next.input_count == 2 && next.inputs[0] == op.outputs[0] ? 2 : 1;
+}
+
+static void print_layer(unsigned index, unsigned length, int code, const struct runner *cpu,
                         const struct runner *npu, const struct difference *d, double macs)
 {
-    char in[32], out[32];
+    char name[32], in[32], out[32];
 
+    snprintf(name, sizeof(name), "%s%s", code_name(code), length > 1 ? "+ADD" : "");
     tensor_shape(runner_input(cpu, 0), in, sizeof(in));
     tensor_shape(runner_output(cpu, 0), out, sizeof(out));
-    printf("%5u  %-18s %-12s %-12s %8.2f  ", index, code_name(op->code), in, out, macs * 1e-6);
+    printf("%5u  %-18s %-12s %-12s %8.2f  ", index, name, in, out, macs * 1e-6);
     if (npu->taken) {
         printf("NPU %6.0f   %zu of %zu\n", d->largest, d->differing, d->elements);
     } else {
@@ -112,36 +125,31 @@ static void print_layer(unsigned index, const struct slice_op *op, const struct 
     }
 }
 
-/* Runs one cut operation on both sides and adds it to the sum. */
-static bool run_layer(struct network *net, unsigned index, const char *delegate,
+/* Runs one layer on both sides and adds it to the sum. */
+static bool run_layer(struct network *net, unsigned index, unsigned length, const char *delegate,
                       struct layers *sum)
 {
     struct runner cpu = { 0 }, npu = { 0 };
-    struct difference d = { 0 };
-    struct slice_op op;
+    struct difference d;
+    struct slice_op io;
     size_t size;
-    uint8_t *cut = slice_cut(net->model, net->size, index, &size);
-    double seconds = 0, macs = 0;
-    bool good = cut && slice_op(net->model, net->size, index, &op) &&
-                runner_open(&cpu, cut, size, NULL) && feed(net, &op, &cpu) &&
-                runner_invoke(&cpu) >= 0 && keep_all(net, &op, &cpu);
+    uint8_t *cut = slice_cut(net->model, net->size, index, length, &io, &size);
+    double macs;
+    bool good = cut && runner_open(&cpu, cut, size, NULL) && feed(net, &io, &cpu) &&
+                runner_invoke(&cpu) >= 0 && keep_all(net, &io, &cpu) &&
+                runner_open(&npu, cut, size, delegate) && feed(net, &io, &npu) &&
+                runner_invoke(&npu) >= 0;
 
     if (good) {
-        good = runner_open(&npu, cut, size, delegate) && feed(net, &op, &npu);
-        seconds = good ? runner_invoke(&npu) : -1;
-        good = seconds >= 0;
-    }
-    if (good) {
         d = tensor_compare(runner_output(&cpu, 0), runner_output(&npu, 0));
-        macs = tensor_macs(op.code, runner_tensor(&cpu, op.weights), runner_output(&cpu, 0));
-        print_layer(index, &op, &cpu, &npu, &d, macs);
+        macs = tensor_macs(io.code, runner_tensor(&cpu, io.weights), runner_output(&cpu, 0));
+        print_layer(index, length, io.code, &cpu, &npu, &d, macs);
         sum->run++;
-    }
-    if (good && npu.taken) {
-        sum->on_npu++;
-        sum->npu_macs += macs;
-        sum->npu_seconds += seconds;
-        sum->largest = d.largest > sum->largest ? d.largest : sum->largest;
+        if (npu.taken) {
+            sum->on_npu++;
+            sum->npu_macs += macs;
+            sum->largest = d.largest > sum->largest ? d.largest : sum->largest;
+        }
     }
     runner_close(&npu);
     runner_close(&cpu);
@@ -162,8 +170,9 @@ bool layers_compare(const uint8_t *model, size_t size, const char *delegate, con
     net.values = calloc(net.tensors ? net.tensors : 1, sizeof(*net.values));
     printf("layer  operation          input        output           MMAC  on  largest   "
            "elements that differ\n");
-    for (unsigned i = 0; net.values && i < count; i++) {
-        if (!run_layer(&net, i, delegate, sum)) {
+    for (unsigned i = 0, length; net.values && i < count; i += length) {
+        length = layer_length(&net, i);
+        if (!run_layer(&net, i, length, delegate, sum)) {
             printf("%5u  cannot be run alone; the layers behind it are left out\n", i);
             break;
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A network layer by layer: each operation alone, on equal input, on CPU and NPU.
+ * A network layer by layer: each alone, on equal input, on CPU and NPU.
  */
 #ifndef TFLITE_LAYERS_H
 #define TFLITE_LAYERS_H
@@ -10,17 +10,17 @@
 #include <stdint.h>
 
 struct layers {
-    unsigned run;           /* operations that could be run */
+    unsigned run;           /* layers that could be run */
     unsigned on_npu;        /* of these, taken by the delegate */
     double largest;         /* largest difference of a layer that ran on the NPU */
     double npu_macs;        /* their multiply-accumulates */
-    double npu_seconds;
 };
 
 /*
- * Cuts the model into single operations and runs each on the CPU and through the delegate. The
- * first gets input (a file, or random numbers if NULL); every other gets what the CPU computed
- * before it, so that an error does not travel. Prints one line a layer. False if nothing ran.
+ * Cuts the model into layers (an operation, with the ADD behind it if one uses its result) and
+ * runs each on the CPU and through the delegate. The first gets input (a file, or random numbers
+ * if NULL); every other gets what the CPU computed before it, so that an error does not travel.
+ * Prints one line a layer. False if nothing ran.
  */
 bool layers_compare(const uint8_t *model, size_t size, const char *delegate, const char *input,
                     uint64_t seed, struct layers *sum);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Cuts one operation out of a TensorFlow Lite model.
+ * Cuts operations out of a TensorFlow Lite model.
  *
  * FlatBuffers in short: all integers are little endian; a table starts with a signed distance
  * back to its vtable; the vtable holds its own length, the table's length and a 16-bit offset a
@@ -178,31 +178,78 @@ static size_t append(uint8_t *bytes, size_t end, size_t reference, const int32_t
     return end + 4 + count * sizeof(*items);
 }
 
-uint8_t *slice_cut(const uint8_t *model, size_t size, unsigned index, size_t *new_size)
+static bool is_output(const struct slice_op *op, int32_t tensor)
+{
+    for (unsigned i = 0; i < op->output_count; i++) {
+        if (op->outputs[i] == tensor) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds the inputs that come from outside; what the operation before makes is none. */
+static bool add_inputs(struct slice_op *io, const struct slice_op *op)
+{
+    for (unsigned i = 0; i < op->input_count; i++) {
+        if (is_output(io, op->inputs[i])) {
+            continue;
+        }
+        if (io->input_count == SLICE_MAX_TENSORS) {
+            return false;
+        }
+        io->inputs[io->input_count++] = op->inputs[i];
+    }
+    return true;
+}
+
+/* Inputs and outputs of count operations as if they were one. */
+static bool join_ops(const uint8_t *model, size_t size, unsigned first, unsigned count,
+                     struct slice_op *io)
+{
+    struct slice_op op;
+
+    if (count == 0 || !slice_op(model, size, first, io)) {
+        return false;
+    }
+    for (unsigned i = 1; i < count; i++) {
+        if (!slice_op(model, size, first + i, &op) || !add_inputs(io, &op)) {
+            return false;
+        }
+        memcpy(io->outputs, op.outputs, sizeof(op.outputs));
+        io->output_count = op.output_count;
+    }
+    return true;
+}
+
+uint8_t *slice_cut(const uint8_t *model, size_t size, unsigned first, unsigned count,
+                   struct slice_op *io, size_t *new_size)
 {
     struct file f = { model, size };
     size_t graph = subgraph(&f);
     size_t operators = child(&f, graph, GRAPH_OPERATORS);
-    size_t op_table = table_in(&f, operators, index);
     size_t inputs = field(&f, graph, GRAPH_INPUTS);
     size_t outputs = field(&f, graph, GRAPH_OUTPUTS);
     size_t end = (size + 3) & ~(size_t)3;
-    struct slice_op op;
     uint8_t *bytes;
 
-    if (!op_table || !inputs || !outputs || !slice_op(model, size, index, &op)) {
+    if (!inputs || !outputs || !join_ops(model, size, first, count, io)) {
         return NULL;
     }
-    bytes = calloc(1, end + 2 * (4 + sizeof(op.inputs)));
+    bytes = calloc(1, end + 2 * (4 + sizeof(io->inputs)));
     if (!bytes) {
         return NULL;
     }
     memcpy(bytes, model, size);
-    /* The list keeps its place, shrinks to one and points to the operation: references only go
-     * forward, and an operation always stands behind the list. */
-    put32(bytes, operators, 1);
-    put32(bytes, operators + 4, (uint32_t)(op_table - (operators + 4)));
-    end = append(bytes, end, inputs, op.inputs, op.input_count);
-    *new_size = append(bytes, end, outputs, op.outputs, op.output_count);
+    /* The list keeps its place, shrinks and points to other operations: references only go
+     * forward, and all operations stand behind the list. */
+    put32(bytes, operators, count);
+    for (unsigned i = 0; i < count; i++) {
+        size_t at = operators + 4 + 4 * (size_t)i;
+
+        put32(bytes, at, (uint32_t)(table_in(&f, operators, first + i) - at));
+    }
+    end = append(bytes, end, inputs, io->inputs, io->input_count);
+    *new_size = append(bytes, end, outputs, io->outputs, io->output_count);
     return bytes;
 }

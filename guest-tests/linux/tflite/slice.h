@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Cuts one operation out of a TensorFlow Lite model.
+ * Cuts operations out of a TensorFlow Lite model.
  *
  * A .tflite file is a FlatBuffer; field numbers are those of TensorFlow Lite's schema version 3
  * (schema.fbs: Model, OperatorCode, SubGraph, Operator, Tensor, Buffer). Every offset that is
@@ -34,10 +34,12 @@ unsigned slice_tensors(const uint8_t *model, size_t size);
 bool slice_op(const uint8_t *model, size_t size, unsigned index, struct slice_op *op);
 
 /*
- * Returns a model that consists of operation number index alone: same tensor numbers, its inputs
- * and outputs become the model's. The caller frees the bytes; *new_size is their number.
+ * Returns a model that consists of the operations from number first on, count of them: same
+ * tensor numbers; what they need from outside becomes its inputs, what the last one makes its
+ * outputs. *io gets both lists. The caller frees the bytes; *new_size is their number.
  * NULL if the model is broken or memory is out.
  */
-uint8_t *slice_cut(const uint8_t *model, size_t size, unsigned index, size_t *new_size);
+uint8_t *slice_cut(const uint8_t *model, size_t size, unsigned first, unsigned count,
+                   struct slice_op *io, size_t *new_size);
 
 #endif
