@@ -30,7 +30,7 @@ static const char *const starts[] = {
     "watchdog: BUG: ",
 };
 
-/* Text behind "[    1.234567] " and the caller's "[    T1] " if any; NULL without a stamp. */
+/* Text behind "[    1.234567] " or, with CONFIG_PRINTK_CALLER, "[    1.234567][    T1] ". */
 static const char *skip_stamp(const char *line)
 {
     const char *p = line;
@@ -40,11 +40,12 @@ static const char *skip_stamp(const char *line)
         const char *inner = p + 1 + strspn(p + 1, " ");
         size_t len = strspn(inner, stamped ? "CT0123456789" : "0123456789.");
 
-        if (len == 0 || inner[len] != ']' || inner[len + 1] != ' ') {
+        if (len == 0 || inner[len] != ']') {
             break;
         }
         stamped = true;
-        p = inner + len + 2;
+        p = inner + len + 1;
+        p += *p == ' ';
     }
     return stamped ? p : NULL;
 }

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include "frame.h"
 
+G_BEGIN_DECLS
+
 #define CONSOLE_TAIL_LINES 24
 
 typedef struct {
@@ -40,5 +42,7 @@ void emu_console_print_tail(const EmuConsole *console, FILE *out);
  * with its time stamp, counts: programs may print such words too.
  */
 bool emu_console_is_splat(const char *line);
+
+G_END_DECLS
 
 #endif

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <glib.h>
 
+G_BEGIN_DECLS
+
 typedef struct {
     FILE *out;
     uint32_t inode;     /* of the last entry */
@@ -37,5 +39,7 @@ void emu_cpio_node(EmuCpio *cpio, const char *name, unsigned mode, unsigned majo
 
 /* Copies a host folder to `name` ("" for the root): files, links and folders below it. */
 bool emu_cpio_tree(EmuCpio *cpio, const char *name, const char *path, GError **error);
+
+G_END_DECLS
 
 #endif

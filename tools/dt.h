@@ -12,6 +12,8 @@
 #include <libfdt.h>
 #include <glib.h>
 
+G_BEGIN_DECLS
+
 /* Next node behind `offset` with a compatible string that ends in `suffix`; -1 at the end. */
 int emu_dt_next_compatible(const void *fdt, int offset, const char *suffix);
 
@@ -35,5 +37,7 @@ extern const char *const emu_dt_sram_properties[2];
 
 /* First node behind `offset` that claims the SRAM child with that phandle; -1 at the end. */
 int emu_dt_next_sram_user(const void *fdt, int offset, uint32_t phandle, const char **property);
+
+G_END_DECLS
 
 #endif

@@ -8,6 +8,8 @@
 
 #include <glib.h>
 
+G_BEGIN_DECLS
+
 /*
  * Looks for SRAM children that are not in 4 KiB units, overlap, reach past the SRAM's end or have
  * several owners; for an NPU whose SRAM or IOMMU reference is missing, leads nowhere or to a
@@ -16,5 +18,7 @@
  * a warning; none makes the tree unusable.
  */
 GPtrArray *emu_dt_check(const void *fdt);
+
+G_END_DECLS
 
 #endif

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <glib.h>
 
+G_BEGIN_DECLS
+
 /*
  * Reads a compiled device tree and leaves room in it for changes.  NULL and an error when the file
  * cannot be read or is damaged.  The tree is freed by g_free().
@@ -28,5 +30,7 @@ bool emu_dt_apply_overlay(void **fdt, const char *path, GError **error);
  */
 bool emu_dt_give_sram(void **fdt, uint64_t sram_base, uint32_t size, uint32_t offset,
                       GError **error);
+
+G_END_DECLS
 
 #endif

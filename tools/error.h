@@ -8,6 +8,8 @@
 
 #include <glib.h>
 
+G_BEGIN_DECLS
+
 typedef enum {
     EMU_STATUS_USAGE   = 2,     /* the command line cannot be carried out as it stands */
     EMU_STATUS_KERNEL  = 123,   /* panic, oops, WARN, KASAN or lockdep report of the guest kernel */
@@ -17,5 +19,7 @@ typedef enum {
 
 #define EMU_ERROR (emu_error_quark())
 GQuark emu_error_quark(void);
+
+G_END_DECLS
 
 #endif

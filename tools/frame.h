@@ -12,6 +12,8 @@
 
 #include "../guest-tests/linux/init-protocol.h"
 
+G_BEGIN_DECLS
+
 typedef void (*EmuFrameFunc)(char type, const uint8_t *payload, size_t len, void *opaque);
 
 typedef struct {
@@ -30,5 +32,7 @@ void emu_frame_feed_coded(EmuFrameReader *reader, uint8_t byte);
 
 /* Appends a frame to a stream, in the UART's code if `coded`.  len: at most FRAME_PAYLOAD_MAX. */
 void emu_frame_append(GByteArray *out, bool coded, char type, const void *payload, size_t len);
+
+G_END_DECLS
 
 #endif

@@ -12,6 +12,8 @@
 #include "module.h"
 #include "options.h"
 
+G_BEGIN_DECLS
+
 typedef struct {
     const EmuOptions *options;
     const char *init;           /* our init, built for the guest */
@@ -26,5 +28,7 @@ typedef struct {
 
 /* Writes the archive.  False and an error when a part is missing or cannot be read. */
 bool emu_initramfs_write(const EmuInitramfs *initramfs, FILE *out, GError **error);
+
+G_END_DECLS
 
 #endif

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <glib.h>
 
+G_BEGIN_DECLS
+
 typedef struct {
     char *path;         /* the file as found */
     GBytes *image;      /* the plain arm64 Image */
@@ -39,5 +41,7 @@ char *emu_kernel_release(GBytes *image);
 
 /* Decompresses gzip data; NULL and an error when it is damaged or longer than `limit` bytes. */
 GBytes *emu_gunzip(const void *data, size_t size, size_t limit, GError **error);
+
+G_END_DECLS
 
 #endif

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include "options.h"
 
+G_BEGIN_DECLS
+
 /* Files as QEMU is to name them. */
 typedef struct {
     const char *qemu;
@@ -47,5 +49,7 @@ int emu_launch_stop(EmuProcess *process);
 
 /* One line that a shell reads back as these words. */
 char *emu_launch_quote(char **argv);
+
+G_END_DECLS
 
 #endif

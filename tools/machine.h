@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <glib.h>
 
+G_BEGIN_DECLS
+
 typedef struct {
     const char *name;           /* as in QEMU's -machine */
     const char *cpu;            /* QEMU's -cpu, NULL when the machine knows its own */
@@ -30,5 +32,7 @@ char *emu_machine_names(void);
 
 /* Whether the machine has a device tree for that NPU driver. */
 bool emu_machine_has_driver(const EmuMachine *machine, const char *driver);
+
+G_END_DECLS
 
 #endif

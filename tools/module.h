@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include "kernel.h"
 
+G_BEGIN_DECLS
+
 typedef struct {
     char *name;         /* as lsmod shows it: underscores, no suffix */
     GBytes *elf;        /* uncompressed */
@@ -43,5 +45,7 @@ char *emu_module_name(const char *path);
 
 /* One value of a module's .modinfo, e.g. "vermagic" or "depends"; NULL when it has none. */
 char *emu_modinfo(GBytes *elf, const char *key);
+
+G_END_DECLS
 
 #endif

@@ -8,6 +8,8 @@
 
 #include "machine.h"
 
+G_BEGIN_DECLS
+
 typedef struct {
     const EmuMachine *machine;
     char *driver;               /* NULL when the machine has no NPU */
@@ -44,5 +46,7 @@ bool emu_parse_size(const char *text, uint64_t *size);
 
 /* Bytes as people write them: "512 MiB", "4 GiB", "0x1234 bytes".  Freed by the caller. */
 char *emu_format_size(uint64_t size);
+
+G_END_DECLS
 
 #endif

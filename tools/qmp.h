@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <json-glib/json-glib.h>
 
+G_BEGIN_DECLS
+
 typedef struct {
     int fd;
     GByteArray *input;
@@ -27,5 +29,7 @@ JsonNode *emu_qmp_run(EmuQmp *qmp, const char *command, const char *arguments);
 
 /* A property of an object as text; NULL when it has none of that name. */
 char *emu_qmp_get(EmuQmp *qmp, const char *path, const char *property);
+
+G_END_DECLS
 
 #endif

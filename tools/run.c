@@ -386,7 +386,7 @@ static void add_sources(Run *run)
     g_timeout_add_seconds(BOOT_LIMIT_S, on_boot_limit, run);
     if (timeout) {
         run->deadline = run->start + (gint64)timeout * G_USEC_PER_SEC;
-        g_timeout_add_seconds(timeout, on_limit, run);
+        g_timeout_add(MIN(timeout, G_MAXUINT / 1000) * 1000, on_limit, run);
     }
 }
 

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <glib.h>
 
+G_BEGIN_DECLS
+
 /* One line "rknpu-emu: ..." on the standard error, behind a cleared progress line. */
 void emu_say(const char *fmt, ...) G_GNUC_PRINTF(1, 2);
 
@@ -22,5 +24,7 @@ void emu_terminal_restore(void);
 
 /* Its size; 24x80 when it does not tell. */
 void emu_terminal_size(unsigned *rows, unsigned *columns);
+
+G_END_DECLS
 
 #endif

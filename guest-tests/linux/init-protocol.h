@@ -20,7 +20,7 @@
 /* guest -> host */
 #define FRAME_HELLO   'h'   /* init is up; payload: kernel release, text */
 #define FRAME_MESSAGE 'm'   /* trouble init met while it set the guest up, one line of text */
-#define FRAME_FAIL    'f'   /* the guest is not what was asked for; it powers off; one line of text */
+#define FRAME_FAIL    'f'   /* set-up failed, one line of text; the guest powers off */
 #define FRAME_RUN     'r'   /* set-up is done, the command starts */
 #define FRAME_STDOUT  'o'   /* bytes of the command's standard output */
 #define FRAME_STDERR  'e'   /* bytes of its standard error */

@@ -45,7 +45,7 @@ static struct {
     bool coded;                     /* on the UART */
 } link_to_host = { .fd = -1 };
 
-static char messages[MESSAGES_MAX];  /* lines met before there was a link */
+static char messages[MESSAGES_MAX + 1]; /* lines met before there was a link */
 
 /* The command and its streams. */
 static struct {
@@ -130,8 +130,10 @@ __attribute__((format(printf, 1, 2))) static void message(const char *fmt, ...)
     va_end(ap);
     if (link_to_host.fd >= 0) {
         send_frame(FRAME_MESSAGE, line, strlen(line));
-    } else if (strlen(messages) + strlen(line) + 2 <= sizeof(messages)) {
-        strcat(strcat(messages, line), "\n");
+    } else {
+        size_t used = strlen(messages);
+
+        snprintf(messages + used, MESSAGES_MAX - used, "%s\n", line);
     }
 }
 
@@ -285,8 +287,8 @@ static void connect_host(void)
     }
     uname(&uts);
     send_frame(FRAME_HELLO, uts.release, strlen(uts.release));
-    for (char *line = strtok(messages, "\n"); line; line = strtok(NULL, "\n")) {
-        send_frame(FRAME_MESSAGE, line, strlen(line));
+    for (char *line = messages; *line; line += strcspn(line, "\n") + 1) {
+        send_frame(FRAME_MESSAGE, line, strcspn(line, "\n"));
     }
 }
 
