@@ -28,7 +28,7 @@ static const EmuMachine machines[] = {
         .max_memory = 16 * GIB,
     }, {
         .name = "virt",
-        .cpu = "cortex-a76",
+        .cpu = "cortex-a55",    /* as the RK3588's first cluster */
         .options = "gic-version=3",
         .console = "ttyAMA0",
         .max_cpus = 8,
