@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -25,21 +26,79 @@ std::vector<uint8_t> ReadFile(const std::string &path)
     return { std::istreambuf_iterator<char>(in), {} };
 }
 
+namespace {
+
+// The number behind `key` in a line of the log, or `missing`.
+uint32_t Value(const std::string &line, const char *key, uint32_t missing = 0)
+{
+    size_t at = line.find(key);
+
+    return at == std::string::npos
+           ? missing
+           : (uint32_t)std::stoul(line.substr(at + std::strlen(key)), nullptr, 0);
+}
+
+RecordedTask ReadTask(const std::string &line)
+{
+    RecordedTask task;
+
+    task.number = Value(line, " TASK ");
+    task.unit_mask = Value(line, " en=");
+    task.int_mask = Value(line, " imask=");
+    task.amount = Value(line, " amount=");
+    task.address = Value(line, " regcmd=");
+    return task;
+}
+
+// "sub=[start+number ...]": entries for the cores, unused ones are 0+0 or 0xffffffff+0.
+RecordedSubmit ReadSubmit(const std::string &line)
+{
+    RecordedSubmit submit;
+    size_t at = line.find("sub=[");
+    std::istringstream entries(at == std::string::npos ? "" : line.substr(at + 5));
+    std::string entry;
+
+    while (submit.number == 0 && entries >> entry) {
+        submit.start = (unsigned)std::stoul(entry, nullptr, 0);
+        submit.number = Value(entry, "+");
+    }
+    return submit;
+}
+
+std::string ReadText(const std::string &path)
+{
+    std::string text;
+
+    if (path.size() < 3 || path.compare(path.size() - 3, 3, ".gz") != 0) {
+        std::vector<uint8_t> bytes = ReadFile(path);
+        return { bytes.begin(), bytes.end() };
+    }
+    if (FILE *pipe = popen(("gzip -dc '" + path + "'").c_str(), "r")) {
+        char part[65536];
+
+        for (size_t n; (n = fread(part, 1, sizeof(part), pipe)) > 0;) {
+            text.append(part, n);
+        }
+        pclose(pipe);
+    }
+    return text;
+}
+
+} // namespace
+
 std::vector<RecordedSubmit> ReadIoctlLog(const std::string &path)
 {
     std::vector<RecordedSubmit> submits;
-    std::ifstream in(path);
+    std::istringstream in(ReadText(path));
     std::string line;
 
     while (std::getline(in, line)) {
         RegisterWrite w;
-        size_t mask = line.find(" en=0x");
 
         if (line.rfind("SUBMIT", 0) == 0) {
-            submits.emplace_back();
-        } else if (line.rfind(" TASK ", 0) == 0 && mask != std::string::npos && !submits.empty()) {
-            submits.back().tasks.emplace_back();
-            submits.back().tasks.back().unit_mask = (uint32_t)std::stoul(line.substr(mask + 6), nullptr, 16);
+            submits.push_back(ReadSubmit(line));
+        } else if (line.rfind(" TASK ", 0) == 0 && !submits.empty()) {
+            submits.back().tasks.push_back(ReadTask(line));
         } else if (!submits.empty() && !submits.back().tasks.empty() &&
                    std::sscanf(line.c_str(), " %4x %8x %4x", &w.offset, &w.value, &w.target) == 3) {
             submits.back().tasks.back().writes.push_back(w);

@@ -16,11 +16,16 @@ struct RegisterWrite {
 };
 
 struct RecordedTask {
+    unsigned number = 0;       // place in the task list
     uint32_t unit_mask = 0;
+    uint32_t int_mask = 0;
+    uint32_t amount = 0;       // words without the four of the tail
+    uint32_t address = 0;      // IOVA of the program
     std::vector<RegisterWrite> writes; // body and tail, in order
 };
 
 struct RecordedSubmit {
+    unsigned start = 0, number = 0; // what one core runs: the first sub-core entry in use
     std::vector<RecordedTask> tasks; // in the order of the log
 };
 
@@ -29,7 +34,7 @@ std::string RecordedPath(const std::string &name);
 
 std::vector<uint8_t> ReadFile(const std::string &path);
 
-// All SUBMITs of an ioctl log.
+// All SUBMITs of an ioctl log; a name that ends in ".gz" is unpacked by gzip.
 std::vector<RecordedSubmit> ReadIoctlLog(const std::string &path);
 
 // Maps every boNN_IOVA.bin of a folder into the host; physical pages are taken from `phys` upwards.
