@@ -4,6 +4,7 @@
 // interrupt are facts of the driver, version 0.9.8.
 #include "recorded.h"
 
+#include <glib.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -56,8 +57,22 @@ public:
         put(0x08, 0);
     }
 
-    // Waits for the end; false when the job hangs.
-    bool wait() { return rknpu_wait_idle(npu_, core_, kWaitMs); }
+    // Waits for the end; a job that stalls is a failure with the model's words.
+    bool wait()
+    {
+        for (unsigned ms = 0; ms < kWaitMs; ms += 10) {
+            if (rknpu_wait_idle(npu_, core_, 10)) {
+                return true;
+            }
+            if (state().job_stalled) {
+                break;
+            }
+        }
+        char *words = rknpu_describe(npu_, core_);
+        ADD_FAILURE() << words;
+        g_free(words);
+        return false;
+    }
 
     // The handler: status with each pair of bits widened, then everything cleared.
     uint32_t interrupt()
@@ -381,7 +396,6 @@ TEST(VendorWalk, TaskNumberHasSixteenBitsOnRk3576)
 TEST(VendorWalk, TrafficByKindOfMemory)
 {
     FakeHost host;
-    RknpuHost table = host.table();
     struct conv conv = { NPU_RK3588, 12, 8, 32, 64, 1 };
     conv_addresses at = { Jobs::kInput, Jobs::kWeights, Jobs::kCoefficients, Jobs::kOutputs };
     std::vector<uint64_t> words(CONV_MAX_WORDS);
@@ -420,7 +434,8 @@ public:
             int block = Block(w.offset);
 
             if (block >= 0 && (w.offset & 0xfff) >= 8) {
-                state_.group[block][Group(block)][(w.offset & 0xfff) / 4] = w.value;
+                state_.group[block][Group(block)][(w.offset & 0xfff) / 4] =
+                    w.offset == 0x1100 ? 0 : w.value;
                 seen_.insert(w.offset);
             }
         }
@@ -469,6 +484,8 @@ private:
 };
 
 // Maps the last 8 MiB of the address space, where the runtime's buffers lie, and writes all programs.
+// Compressed weights (DCOMP_CTRL, 0x1100) are not modelled and would stop the walk, so they are switched
+// off: nothing here looks at values that a task computes.
 void PutPrograms(FakeHost &host, const std::vector<RecordedSubmit> &submits)
 {
     host.map(0xff800000, 0, 8 << 20);
@@ -477,11 +494,26 @@ void PutPrograms(FakeHost &host, const std::vector<RecordedSubmit> &submits)
             std::vector<uint64_t> words;
 
             for (const RegisterWrite &w : task.writes) {
-                words.push_back((uint64_t)w.target << 48 | (uint64_t)w.value << 16 | w.offset);
+                uint32_t value = w.offset == 0x1100 ? 0 : w.value;
+
+                words.push_back((uint64_t)w.target << 48 | (uint64_t)value << 16 | w.offset);
             }
             host.put(task.address, words);
         }
     }
+}
+
+// What the model said it does not know, or the guest did wrong.
+std::string Reports(const FakeHost &host)
+{
+    std::string all;
+
+    for (const RecordedEvent &e : host.events()) {
+        if (e.event.type == RKNPU_EVENT_UNIMP || e.event.type == RKNPU_EVENT_GUEST_ERROR) {
+            all += e.text + "\n";
+        }
+    }
+    return all;
 }
 
 // Every submit of a run on one core: it ends, the interrupt is the one that the driver demands, as many
@@ -513,7 +545,7 @@ void Replay(const std::string &name)
         SCOPED_TRACE("submit " + std::to_string(i));
         driver.commit({ first.address, first.amount, first.int_mask },
                       { last.address, last.amount, last.int_mask }, s.number);
-        ASSERT_TRUE(driver.wait());
+        ASSERT_TRUE(driver.wait()) << Reports(host);
         EXPECT_EQ(s.number, driver.counter());
         EXPECT_EQ(last.int_mask, driver.interrupt());
         for (unsigned n = 0; n < s.number; n++) {
