@@ -32,7 +32,8 @@ set -- "$@" CONFIG_DEBUG_INFO_BTF_MODULES=
 
 log=$dir/build.log
 make -s -C "$(echo "$kbuild"/usr/src/linux-headers-*-common)" \
-     O="$kbuild/usr/src/linux-headers-$release" M="$dir" CC="$cc" \
+     O="$kbuild/usr/src/linux-headers-$release" M="$dir" \
+     ARCH=arm64 CROSS_COMPILE="$cross" CC="$cc" \
      "$@" modules >"$log" 2>&1 || {
     tail -n 20 "$log" >&2
     die "the module in $dir does not build for $release (see $log)"
