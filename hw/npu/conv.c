@@ -7,6 +7,8 @@
 
 #include <glib.h>
 
+#include "kernels/isa.h"
+
 #include "conv_float.h"
 
 int32_t rknpu_conv_ow(const RknpuConvState *state, unsigned channel)
@@ -49,8 +51,13 @@ static RknpuTaskResult compute(RknpuConvState *state)
     bool taken = false;
     RknpuTaskResult r = RKNPU_TASK_OK;
 
+    if (state->job->config->force_isa == RKNPU_ISA_NONE) {
+        return rknpu_conv_generic(state);
+    }
     if (rknpu_type_is_float(state->conv->type)) {
         r = rknpu_conv_float(state, &taken);
+    } else if (state->conv->type == RKNPU_INT8) {
+        r = rknpu_conv_int8(state, &taken);
     }
     return taken ? r : rknpu_conv_generic(state);
 }

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Depthwise int8 convolution, 16 channels at a time.
+ *
+ * Rows are staged in pairs (row iy and the next tap's row iy + dilation, interleaved), so that one
+ * 16-bit multiply-add does two taps. A pair is kept in a ring and serves every output row and tap row
+ * that needs it.
+ */
+#include "conv_int8.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "scratch.h"
+
+#define PAIR_ELEMENTS 32 /* of a pixel in a pair row */
+#define ROWS_AT_ONCE 256 /* of output, per view */
+
+typedef struct Depthwise {
+    RknpuInt8Conv *c;
+    const RknpuConv *conv;
+    const RknpuInt8Kernels *kernels;
+    RknpuInputRows in;
+    RknpuOutputRows out;
+    unsigned columns;      /* input columns under a row of output */
+    int64_t first_column;
+    unsigned row_pairs;
+    unsigned slots;        /* of the ring */
+    int64_t *slot_row;     /* upper row of the pair in each slot; INT64_MIN: empty */
+    size_t slot_elements;
+    int16_t *ring;
+    uint8_t *padded[2];    /* two rows with their padding, when memory has none */
+    int16_t *weights;
+    int32_t *acc;
+} Depthwise;
+
+static bool prepare(Depthwise *d)
+{
+    const RknpuConv *conv = d->conv;
+    uint64_t columns = (uint64_t)(d->c->out.width - 1) * conv->stride_x +
+                       (uint64_t)(conv->kernel_width - 1) * conv->dilation_x + 1;
+    uint64_t ring_bytes;
+    size_t acc_bytes = (size_t)d->c->out.width * RKNPU_INT8_LANES * sizeof(int32_t);
+    size_t weight_bytes;
+
+    d->row_pairs = (conv->kernel_height + 1) / 2;
+    weight_bytes = (size_t)d->row_pairs * conv->kernel_width * PAIR_ELEMENTS * sizeof(int16_t);
+    d->slots = 2 * conv->dilation_y * d->row_pairs + 1;
+    ring_bytes = d->slots * columns * PAIR_ELEMENTS * sizeof(int16_t);
+    if (ring_bytes > RKNPU_STAGED_MAX) {
+        return false;
+    }
+    d->columns = columns;
+    d->first_column = -(int64_t)conv->pad_left;
+    d->slot_elements = columns * PAIR_ELEMENTS;
+    d->ring = rknpu_scratch(RKNPU_SCRATCH_STAGED, ring_bytes + 2 * columns * RKNPU_INT8_LANES);
+    d->weights = rknpu_scratch(RKNPU_SCRATCH_WEIGHTS, weight_bytes + acc_bytes + 64);
+    if (!d->ring || !d->weights) {
+        return false;
+    }
+    d->padded[0] = (uint8_t *)d->ring + ring_bytes;
+    d->padded[1] = d->padded[0] + columns * RKNPU_INT8_LANES;
+    d->acc = (int32_t *)((uint8_t *)d->weights + weight_bytes);
+    return true;
+}
+
+/* Channels of this atom that have input and weights; the others accumulate 0. */
+static unsigned present_lanes(const RknpuConv *conv, unsigned channel)
+{
+    unsigned groups = (conv->tap_channels + conv->kernel_group - 1) / conv->kernel_group;
+    unsigned limit = MIN(conv->input.channels, groups * conv->kernel_group);
+
+    return channel < limit ? MIN(limit - channel, RKNPU_INT8_LANES) : 0;
+}
+
+/* One tap's weights of an atom: `at` is the tap's first byte of this atom in memory. */
+static void take_tap(Depthwise *d, unsigned channel, unsigned lanes, unsigned tap, const uint8_t *at)
+{
+    const RknpuConv *conv = d->conv;
+    unsigned ky = tap / conv->kernel_width, kx = tap % conv->kernel_width;
+    int16_t *to = d->weights + ((size_t)(ky / 2) * conv->kernel_width + kx) * PAIR_ELEMENTS + ky % 2;
+
+    for (unsigned i = 0; i < lanes; i++) {
+        const uint8_t *pair = at + i / 2 * 4 + i % 2;
+        int w = conv->depthwise_order == RKNPU_DW_ORDER_PLAIN ? (int8_t)at[i]
+                                                              : (int8_t)pair[0] + (int8_t)pair[2];
+
+        to[2 * i] = (int16_t)(w + (conv->add_ow ? rknpu_conv_ow(d->c->state, channel + i) : 0));
+    }
+}
+
+static bool load_weights(Depthwise *d, unsigned channel, unsigned lanes)
+{
+    const RknpuConv *conv = d->conv;
+    unsigned taps = conv->kernel_width * conv->kernel_height;
+    unsigned groups = (conv->tap_channels + conv->kernel_group - 1) / conv->kernel_group;
+    unsigned group = channel / conv->kernel_group, in_group = channel % conv->kernel_group;
+    unsigned pitch = group < groups - 1 ? conv->kernel_group : conv->last_pitch;
+    bool pairs = conv->depthwise_order == RKNPU_DW_ORDER_PAIRS;
+    uint64_t first = (uint64_t)group * conv->kernel_group * taps * (pairs ? 2 : 1) + in_group * (pairs ? 2 : 1);
+    unsigned last = pairs ? (lanes + 1) / 2 * 4 : lanes;
+    const uint8_t *memory;
+
+    memset(d->weights, 0, (size_t)d->row_pairs * conv->kernel_width * PAIR_ELEMENTS * sizeof(int16_t));
+    if (lanes == 0) {
+        return true;
+    }
+    pitch = pairs ? (pitch + 1) / 2 * 4 : pitch;
+    memory = rknpu_mem_view(d->c->state->job->mem, RKNPU_STREAM_WEIGHT, conv->weight_base + (uint32_t)first,
+                            (uint64_t)(taps - 1) * pitch + last);
+    for (unsigned t = 0; memory && t < taps; t++) {
+        take_tap(d, channel, lanes, t, memory + (size_t)t * pitch);
+    }
+    return memory != NULL;
+}
+
+/* The `columns` pixels of an input row with padding; straight from memory when there is none to add. */
+static const uint8_t *padded_row(Depthwise *d, int64_t row, unsigned which)
+{
+    const RknpuInputRows *in = &d->in;
+    uint8_t *to = d->padded[which];
+    size_t left, bytes = (size_t)in->columns * RKNPU_INT8_LANES;
+    const uint8_t *from;
+
+    if (row < in->first_row || row >= (int64_t)in->first_row + in->rows || in->columns == 0) {
+        return memset(to, (uint8_t)d->c->pad, (size_t)d->columns * RKNPU_INT8_LANES);
+    }
+    from = rknpu_int8_input_row(d->c, in, in->first_surface, row);
+    if (!from || (in->columns == d->columns && in->plain && in->layout != RKNPU_LAYOUT_OTHER)) {
+        return from;
+    }
+    left = (size_t)(in->first_column - d->first_column) * RKNPU_INT8_LANES;
+    memset(to, (uint8_t)d->c->pad, left);
+    memcpy(to + left, from, bytes);
+    memset(to + left + bytes, (uint8_t)d->c->pad, (size_t)d->columns * RKNPU_INT8_LANES - left - bytes);
+    return to;
+}
+
+/* The pair row that begins with input row `row`; NULL = read fault. */
+static const int16_t *pair_row(Depthwise *d, int64_t row)
+{
+    unsigned slot = (unsigned)((row + d->conv->pad_top) % d->slots);
+    int16_t *to = d->ring + slot * d->slot_elements;
+    const uint8_t *upper, *lower;
+
+    if (d->slot_row[slot] != row) {
+        upper = padded_row(d, row, 0);
+        lower = upper ? padded_row(d, row + d->conv->dilation_y, 1) : NULL;
+        if (!lower) {
+            return NULL;
+        }
+        d->kernels->stage_pair(to, upper, lower, d->columns);
+        d->slot_row[slot] = row;
+    }
+    return to;
+}
+
+static RknpuTaskResult compute_row(Depthwise *d, unsigned atom, unsigned y, const int8_t *operands)
+{
+    const RknpuConv *conv = d->conv;
+    const int16_t *pairs[16]; /* kernel height is a 5-bit field */
+    unsigned channel = atom * RKNPU_INT8_LANES;
+    unsigned width = d->c->out.width;
+    RknpuInt8Depthwise args = {
+        .pairs = pairs,
+        .pixel_step = (size_t)conv->stride_x * PAIR_ELEMENTS * sizeof(int16_t),
+        .tap_step = (size_t)conv->dilation_x * PAIR_ELEMENTS * sizeof(int16_t),
+        .row_pairs = d->row_pairs, .kernel_width = conv->kernel_width,
+        .weights = d->weights, .pixels = width, .out.channel = channel,
+    };
+
+    for (unsigned i = 0; i < d->row_pairs; i++) {
+        pairs[i] = pair_row(d, (int64_t)y * conv->stride_y - conv->pad_top + 2 * i * (int64_t)conv->dilation_y);
+        if (!pairs[i]) {
+            return RKNPU_TASK_READ_FAULT;
+        }
+    }
+    if (!d->c->fused) {
+        args.out.acc = d->acc;
+        d->kernels->depthwise(&args);
+        return rknpu_int8_stages(d->c, channel, MIN(RKNPU_INT8_LANES, d->c->out.channels - channel), y, 0,
+                                 width, d->acc, RKNPU_INT8_LANES);
+    }
+    args.out.requant = &d->c->plan.requant;
+    args.out.bytes[0] = rknpu_int8_output_row(d->c, &d->out, atom, y);
+    args.out.operand[0] =
+        operands ? operands + (size_t)(y - d->out.strip.y) * width * RKNPU_INT8_LANES : NULL;
+    d->kernels->depthwise(&args);
+    return RKNPU_TASK_OK;
+}
+
+/* Rows [y, y + rows) of one atom. */
+static RknpuTaskResult compute_strip(Depthwise *d, unsigned atom, unsigned y, unsigned rows)
+{
+    const RknpuConv *conv = d->conv;
+    int64_t first = (int64_t)y * conv->stride_y - conv->pad_top;
+    int64_t in_rows = (int64_t)(rows - 1) * conv->stride_y + (int64_t)conv->kernel_height * conv->dilation_y;
+    const int8_t *operands = NULL;
+    RknpuTaskResult r = RKNPU_TASK_OK;
+
+    d->out.strip = (RknpuStrip){ .y = y, .rows = rows, .columns = d->c->out.width };
+    for (unsigned i = 0; i < d->slots; i++) {
+        d->slot_row[i] = INT64_MIN;
+    }
+    if (!rknpu_int8_view_input(d->c, &d->in, first, in_rows, d->first_column, d->columns)) {
+        return RKNPU_TASK_READ_FAULT;
+    }
+    if (d->c->fused && d->c->plan.needs_operand) {
+        operands = rknpu_int8_operands(d->c, &d->out);
+        if (!operands) {
+            return RKNPU_TASK_READ_FAULT;
+        }
+    }
+    if (d->c->fused && !rknpu_int8_view_output(d->c, &d->out)) {
+        return RKNPU_TASK_WRITE_FAULT;
+    }
+    for (unsigned i = 0; r == RKNPU_TASK_OK && i < rows; i++) {
+        r = rknpu_cancelled(d->c->state->job) ? RKNPU_TASK_CANCELLED : compute_row(d, atom, y + i, operands);
+    }
+    if (r == RKNPU_TASK_OK && d->c->fused && !rknpu_int8_finish_output(d->c, &d->out)) {
+        r = RKNPU_TASK_WRITE_FAULT;
+    }
+    return r;
+}
+
+static RknpuTaskResult compute_atom(Depthwise *d, unsigned atom)
+{
+    unsigned channel = atom * RKNPU_INT8_LANES;
+    unsigned lanes = present_lanes(d->conv, channel);
+    RknpuTaskResult r = RKNPU_TASK_OK;
+
+    d->out.first_atom = atom;
+    d->in.first_surface = atom;
+    if (!load_weights(d, channel, lanes)) {
+        return RKNPU_TASK_READ_FAULT;
+    }
+    for (unsigned y = 0; r == RKNPU_TASK_OK && y < d->c->out.height; y += ROWS_AT_ONCE) {
+        r = compute_strip(d, atom, y, MIN(ROWS_AT_ONCE, d->c->out.height - y));
+        if (!rknpu_mem_release(d->c->state->job->mem) && r == RKNPU_TASK_OK) {
+            r = RKNPU_TASK_WRITE_FAULT;
+        }
+    }
+    return r;
+}
+
+RknpuTaskResult rknpu_int8_depthwise(RknpuInt8Conv *c, bool *taken)
+{
+    Depthwise d = { .c = c, .conv = c->conv, .kernels = c->kernels };
+    unsigned atoms = (c->out.channels + RKNPU_INT8_LANES - 1) / RKNPU_INT8_LANES;
+    uint8_t *first_byte;
+    RknpuTaskResult r = RKNPU_TASK_OK;
+
+    if (!prepare(&d)) {
+        return r;
+    }
+    *taken = true;
+    d.slot_row = g_new(int64_t, d.slots);
+    d.out.layout = rknpu_int8_output_layout(&c->out);
+    if (d.out.layout == RKNPU_LAYOUT_LINES) {
+        d.out.layout = RKNPU_LAYOUT_OTHER; /* one atom at a time: the lines belong to all */
+    }
+    d.out.atoms = 1;
+    d.out.atom = &first_byte;
+    for (unsigned atom = 0; r == RKNPU_TASK_OK && atom < atoms; atom++) {
+        rknpu_int8_open_input(c, &d.in, atom, 1);
+        if (d.in.layout == RKNPU_LAYOUT_LINES) {
+            d.in.layout = RKNPU_LAYOUT_OTHER;
+        }
+        r = compute_atom(&d, atom);
+        rknpu_int8_close_input(&d.in);
+    }
+    g_free(d.slot_row);
+    return r;
+}

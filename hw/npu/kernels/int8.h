@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inner loops of the int8 convolutions. int8_portable.c says what they compute; every other set gives
+ * the same bits. conv_int8.c prepares the arguments and proves that no sum leaves 32 bits.
+ *
+ * Data between the driver and the loops
+ *   staged pixel    the channels of one input pixel side by side, s16 (or s8: `stage_bytes` 1);
+ *                   padding is filled in, so loops know no picture borders
+ *   packed weights  one group of kernels for direct(), in an order that is each set's own
+ *   pair row        depthwise: two input rows interleaved, s16 [pixel][16 channels][2 rows]
+ *   requantisation  a short list of operations on doubles. All values are integers (or integers times
+ *                   2^-shift) below 2^51, so every step is exact and "round to nearest even" is the
+ *                   converter's half-even
+ */
+#ifndef HW_NPU_KERNELS_INT8_H
+#define HW_NPU_KERNELS_INT8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "isa.h"
+
+#define RKNPU_INT8_LANES 16       /* channels of an atom */
+#define RKNPU_INT8_GROUP_MAX 32   /* most kernels of a packed group */
+
+/* One operation on a value v; per-channel arrays are indexed by output channel, padded to a group. */
+typedef enum RknpuRequantKind {
+    RKNPU_REQUANT_ADD,     /* v + a[channel] */
+    RKNPU_REQUANT_MUL,     /* round(v * (v >= 0 ? a : b)[channel]) */
+    RKNPU_REQUANT_CLAMP,   /* min(max(v, low), high) */
+    RKNPU_REQUANT_EW_ADD,  /* v + sign * round(e * high + low): e is the pixel's operand byte, signed */
+} RknpuRequantKind;
+
+typedef struct RknpuRequantOp {
+    RknpuRequantKind kind;
+    const double *a, *b;
+    double low, high;
+    double sign;
+} RknpuRequantOp;
+
+#define RKNPU_REQUANT_OPS 8
+
+/*
+ * Accumulator to output byte:
+ *   v = round-half-even(acc / 2^truncate) + bias[channel]; the operations in order;
+ *   out = saturate(round(v * scale + offset))
+ */
+typedef struct RknpuRequant {
+    unsigned truncate;
+    const int32_t *bias;
+    unsigned ops;
+    RknpuRequantOp op[RKNPU_REQUANT_OPS];
+    double scale, offset;
+} RknpuRequant;
+
+/* Where the results of one group go, for a strip of output pixels. */
+typedef struct RknpuInt8Output {
+    const RknpuRequant *requant; /* NULL: accumulators as they are */
+    unsigned channel;            /* first output channel of the group */
+    int32_t *acc;                /* without requantisation: [pixel][group], depthwise [pixel][16] */
+    uint8_t *bytes[RKNPU_INT8_GROUP_MAX / RKNPU_INT8_LANES]; /* [pixel][16] of each atom; NULL: not wanted */
+    const int8_t *operand[RKNPU_INT8_GROUP_MAX / RKNPU_INT8_LANES]; /* EW operands, [pixel][16] */
+} RknpuInt8Output;
+
+/*
+ * Direct convolution of a strip of output pixels of one row with one packed group:
+ * acc[p][k] = sum over ky, kx, c < depth of rows[ky][p * pixel_step + kx * tap_step + c] * weight + OW term.
+ * Steps are in bytes.
+ */
+typedef struct RknpuInt8Direct {
+    const uint8_t *const *rows;
+    size_t pixel_step, tap_step;
+    unsigned kernel_height, kernel_width;
+    unsigned depth;        /* channels per tap, even, at most 16 times the surfaces */
+    const void *weights;
+    const int32_t *ow;     /* per kernel of the group; used by sets that do not fold it into the weights */
+    unsigned pixels;
+    RknpuInt8Output out;
+} RknpuInt8Direct;
+
+/* Depthwise: 16 channels; acc[p][c] = sum over pairs of rows and kx of both rows' products. */
+typedef struct RknpuInt8Depthwise {
+    const int16_t *const *pairs; /* `row_pairs` pair rows, at the first output pixel */
+    size_t pixel_step, tap_step; /* in bytes */
+    unsigned row_pairs, kernel_width;
+    const int16_t *weights;      /* [row pair][kx][16][2], OW added */
+    unsigned pixels;
+    RknpuInt8Output out;
+} RknpuInt8Depthwise;
+
+/* One group of kernels as it lies in memory: [slice of 32][tap][kernel][channel], the last slice narrower. */
+typedef struct RknpuInt8Weights {
+    const uint8_t *memory; /* of the 32-kernel group in memory */
+    unsigned in_memory;    /* kernels of that group */
+    unsigned first, count; /* the kernels to pack; lanes without a kernel become 0 */
+    unsigned taps;
+    unsigned tap_channels; /* multiple of 16 */
+    unsigned depth;        /* channels to pack per tap */
+    const int32_t *ow;     /* per lane */
+} RknpuInt8Weights;
+
+typedef struct RknpuInt8Kernels {
+    const char *name;
+    unsigned group;       /* kernels of a packed group: 16 or 32 */
+    unsigned stage_bytes; /* of a staged element */
+
+    /* `pixels` atoms of 16 signed bytes to staged pixels that are `step` bytes apart. */
+    void (*stage)(uint8_t *restrict to, size_t step, const uint8_t *restrict from, size_t pixels);
+
+    /* The same byte in all 16 channels of `pixels` staged pixels. */
+    void (*fill)(uint8_t *to, size_t step, int8_t value, size_t pixels);
+
+    /* Two rows of atoms to a pair row; 64 bytes a pixel. */
+    void (*stage_pair)(int16_t *restrict to, const uint8_t *restrict upper, const uint8_t *restrict lower,
+                       size_t pixels);
+
+    /* Packs one group: taps * depth * group * stage_bytes bytes. */
+    void (*pack)(void *restrict to, const RknpuInt8Weights *weights);
+
+    void (*direct)(const RknpuInt8Direct *args);
+    void (*depthwise)(const RknpuInt8Depthwise *args);
+} RknpuInt8Kernels;
+
+extern const RknpuInt8Kernels rknpu_int8_portable;
+#if defined(__x86_64__)
+extern const RknpuInt8Kernels rknpu_int8_avx2;
+extern const RknpuInt8Kernels rknpu_int8_avx512;
+#elif defined(__aarch64__)
+extern const RknpuInt8Kernels rknpu_int8_neon;
+#endif
+
+/* The loops for a value of RknpuConfig.force_isa on this host. */
+const RknpuInt8Kernels *rknpu_int8_kernels(unsigned force_isa);
+
+/* A row of accumulators to bytes, for any set: the definition of RknpuRequant. */
+void rknpu_requant_row(const RknpuRequant *requant, unsigned channel, const int32_t *acc, size_t acc_step,
+                       const int8_t *operand, uint8_t *out, unsigned pixels);
+
+#endif /* HW_NPU_KERNELS_INT8_H */
