@@ -144,6 +144,12 @@ static RknpuTaskResult decode_input(const RknpuJob *job, RknpuConv *conv)
     in->surface_pitch = surface * in->pixel_bytes;
     in->line_pitch = (plain_lines ? line : dma_width) * in->pixel_bytes;
     in->group_pitch = (plain_lines ? 4 * line : line) * in->pixel_bytes;
+    if (argb && job->chip->packed_pixels == RKNPU_PACKED_QUADS) {
+        in->line_pitch = line * ATOM_BYTES;
+        in->group_pitch = 4 * in->line_pitch;
+        conv->packed_quads = true;
+        conv->right_pad_is_zero = true;
+    }
     conv->width_limit = in->width;
     if (!argb && dma_width && dma_width < conv->width_limit) {
         conv->width_limit = dma_width;
@@ -217,6 +223,15 @@ static RknpuTaskResult decode_weights(const RknpuJob *job, RknpuConv *conv)
         return invalid(job, "CNA WEIGHT_SIZE2 taps", taps);
     }
     conv->tap_channels = per_kernel * 8 / rknpu_type_bits(conv->type) / taps;
+    if (conv->packed_quads) {
+        /* One kernel row is 16 bytes: four columns of four channels; what the picture lacks is neutral. */
+        if (conv->kernel_width > 4 || conv->depthwise || conv->type != RKNPU_INT8) {
+            return unimplemented(job, "CNA CONV_CON1 ARGB_IN with a kernel of width", conv->kernel_width);
+        }
+        conv->tap_channels = conv->input.atom;
+    } else if (!conv->depthwise && conv->type == RKNPU_INT8) {
+        conv->tap_channels = (conv->tap_channels + 15) / 16 * 16;
+    }
     if (conv->tap_channels == 0) {
         return invalid(job, "CNA WEIGHT_SIZE1", per_kernel);
     }
@@ -262,6 +277,10 @@ static void decode_reuse(const RknpuJob *job, RknpuConv *conv)
         conv->reads_features = staged != 0;
     }
     conv->first_staged_row = conv->input.height - (staged < conv->input.height ? staged : conv->input.height);
+    /* Where the staged height has a field, the address is that of the first staged row, not of the window. */
+    if (conv->reads_features) {
+        conv->input.base -= (uint32_t)(conv->first_staged_row * conv->input.line_pitch);
+    }
 }
 
 static RknpuTaskResult decode_conv(const RknpuJob *job, RknpuConv *conv)
@@ -551,20 +570,25 @@ static RknpuTaskResult check_dpu_modes(const RknpuJob *job)
     return RKNPU_TASK_OK;
 }
 
-static RknpuTaskResult decode_dpu(const RknpuJob *job, RknpuDpu *dpu)
+static RknpuTaskResult decode_stages(const RknpuJob *job, RknpuDpu *dpu)
 {
-    int64_t precision = field(job, RKNPU_F_DPU_PROC_PRECISION);
-    RknpuTaskResult r = check_dpu_modes(job);
+    RknpuTaskResult r = decode_stage(job, &bs_fields, &dpu->bs);
 
-    dpu->type = precision;
-    if (r == RKNPU_TASK_OK) {
-        r = decode_stage(job, &bs_fields, &dpu->bs);
-    }
     if (r == RKNPU_TASK_OK) {
         r = decode_stage(job, &bn_fields, &dpu->bn);
     }
+    return r == RKNPU_TASK_OK ? decode_ew(job, dpu->type, &dpu->ew, &dpu->lut) : r;
+}
+
+static RknpuTaskResult decode_dpu(const RknpuJob *job, RknpuTask *task)
+{
+    RknpuDpu *dpu = &task->dpu;
+    RknpuTaskResult r = check_dpu_modes(job);
+
+    dpu->type = field(job, RKNPU_F_DPU_PROC_PRECISION);
     if (r == RKNPU_TASK_OK) {
-        r = decode_ew(job, dpu->type, &dpu->ew, &dpu->lut);
+        r = job->chip->stages == RKNPU_STAGES_BY_RECORDS ? rknpu_task_decode_records(job, task)
+                                                         : decode_stages(job, dpu);
     }
     if (r == RKNPU_TASK_OK) {
         r = decode_output(job, dpu->type, &dpu->out);
@@ -680,14 +704,19 @@ RknpuTaskResult rknpu_task_decode(const RknpuJob *job, RknpuTask *task)
     if (task->kind == RKNPU_TASK_POOL) {
         return decode_pool(job, &task->pool);
     }
-    r = decode_dpu(job, &task->dpu);
+    if (task->kind == RKNPU_TASK_CONV) {
+        r = decode_conv(job, &task->conv);
+        if (r != RKNPU_TASK_OK) {
+            return r;
+        }
+    }
+    r = decode_dpu(job, task);
     if (r != RKNPU_TASK_OK) {
         return r;
     }
     if (task->kind == RKNPU_TASK_FLYING) {
         return decode_flying(job, &task->flying);
     }
-    r = decode_conv(job, &task->conv);
     if (r == RKNPU_TASK_OK &&
         rknpu_type_is_float(task->conv.type) != rknpu_type_is_float(task->dpu.type)) {
         return unimplemented(job, "CNA and DPU PROC_PRECISION differ in kind: DPU", task->dpu.type);

@@ -66,6 +66,7 @@ typedef struct RknpuConv {
     unsigned dilation_x, dilation_y; /* distance of taps, at least 1 */
     unsigned pad_left, pad_top;
     uint16_t pad_bits;       /* PAD_CON1's low half: int8 uses the low byte */
+    bool right_pad_is_zero;  /* columns behind the picture are raw zeros that go through `convert` */
     RknpuInputConvert convert;
 
     uint32_t weight_base;
@@ -77,6 +78,7 @@ typedef struct RknpuConv {
     unsigned slice;          /* channels stored together (direct) */
     unsigned last_pitch;     /* channels stored per tap in the last depthwise group */
     RknpuDepthwiseOrder depthwise_order;
+    bool packed_quads;       /* packed pixels whose weights are [ky][kernel][kx 4][channel 4] */
 
     bool add_ow;             /* accumulator += OW * sum of inputs */
     bool ow_from_memory;     /* OW is the CPEND member of the BS operand stream */
@@ -281,6 +283,12 @@ typedef struct RknpuTask {
  * that is not modelled); both are reported by name first.
  */
 RknpuTaskResult rknpu_task_decode(const RknpuJob *job, RknpuTask *task);
+
+/*
+ * The part of rknpu_task_decode() for chips whose BS stage follows its operand records (task_records.c):
+ * fills BS, BN, EW and what the convolution takes from the records. Also READ_FAULT.
+ */
+RknpuTaskResult rknpu_task_decode_records(const RknpuJob *job, RknpuTask *task);
 
 /* What each kind of task computes. `job` gives memory, tables, cancel flag and reporting. */
 RknpuTaskResult rknpu_conv_run(RknpuJob *job, const RknpuTask *task);   /* conv.c */

@@ -68,6 +68,18 @@ typedef enum RknpuDepthwiseWeights {
     RKNPU_DW_WITH_ZERO_POINT, /* RK3576: channel pairs w, w, -zp, -zp */
 } RknpuDepthwiseWeights;
 
+/* What decides the work of the DPU's BS and BN stages. */
+typedef enum RknpuStageCoding {
+    RKNPU_STAGES_BY_SWITCHES, /* RK3588: bypass and source bits of BS_CFG, BN_CFG, EW_CFG */
+    RKNPU_STAGES_BY_RECORDS,  /* RK3576: the members of the operand records, clamp pairs, bypass bits */
+} RknpuStageCoding;
+
+/* Packed pixels (ARGB_IN): unit of LINE_STRIDE and order of their weights. */
+typedef enum RknpuPackedPixels {
+    RKNPU_PACKED_LIKE_CUBE, /* RK3588: lines in pixels; weights as for 16 channels */
+    RKNPU_PACKED_QUADS,     /* RK3576: lines in 16-byte units; weights [ky][kernel][kx 4][channel 4] */
+} RknpuPackedPixels;
+
 /* Byte counters that the vendor driver can read (0 = the chip has none at that place). */
 typedef struct RknpuCounterRegs {
     uint32_t clear, write, read, weight;
@@ -94,6 +106,8 @@ typedef struct RknpuChip {
     RknpuFeaturePitch feature_pitch;
     RknpuSurfaceAdd surface_add;
     RknpuDepthwiseWeights depthwise_weights;
+    RknpuStageCoding stages;
+    RknpuPackedPixels packed_pixels;
     uint32_t lut_access;          /* offset of LUT_ACCESS_CFG, LUT_ACCESS_DATA follows; 0: unknown */
     const RknpuField *fields;     /* RKNPU_FIELDS entries */
     const struct RknpuRegRow *reg_rows; /* rknpu/regs.h */

@@ -107,6 +107,25 @@ std::vector<RecordedSubmit> ReadIoctlLog(const std::string &path)
     return submits;
 }
 
+RecordedTask ReadProgram(const std::vector<uint8_t> &words, size_t at)
+{
+    RecordedTask task;
+
+    for (; at + 8 <= words.size(); at += 8) {
+        uint64_t word = 0;
+
+        for (unsigned i = 8; i-- > 0;) {
+            word = word << 8 | words[at + i];
+        }
+        task.writes.push_back({ (uint32_t)(word & 0xffff), (uint32_t)(word >> 16), (uint32_t)(word >> 48) });
+        if (word >> 48 == 0x81) {
+            task.unit_mask = (uint32_t)(word >> 16);
+            break;
+        }
+    }
+    return task;
+}
+
 void LoadBuffers(FakeHost &host, const std::string &folder, uint64_t phys)
 {
     for (const auto &entry : std::filesystem::directory_iterator(folder)) {

@@ -37,6 +37,9 @@ std::vector<uint8_t> ReadFile(const std::string &path);
 // All SUBMITs of an ioctl log; a name that ends in ".gz" is unpacked by gzip.
 std::vector<RecordedSubmit> ReadIoctlLog(const std::string &path);
 
+// One program as the PC fetches it: command words from `at` in `words` up to the enable word.
+RecordedTask ReadProgram(const std::vector<uint8_t> &words, size_t at);
+
 // Maps every boNN_IOVA.bin of a folder into the host; physical pages are taken from `phys` upwards.
 void LoadBuffers(FakeHost &host, const std::string &folder, uint64_t phys);
 

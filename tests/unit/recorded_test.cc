@@ -7,6 +7,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <random>
+#include <set>
 
 extern "C" {
 #include "types.h"
@@ -98,6 +100,115 @@ TEST(Recorded, PoolingTaskOfAConvolutionModel)
     auto source = host.get<uint8_t>(0xffefc400, 32);
     ASSERT_EQ(RunRecorded(host, rknpu_rk3588, submits[0].tasks[2]), RKNPU_TASK_OK);
     EXPECT_EQ(host.get<uint8_t>(0xffefc000, 32), source);
+}
+
+// A job captured on an RK3576 board (gahingwoo/linux-rk3576-npu): 5x5 stride 2, 80x80x16 to 40x40x128, int8.
+// It holds the layer as one program and as two halves for two cores.
+class Rk3576Job : public testing::Test {
+protected:
+    static constexpr unsigned kC = 16, kSize = 80, kK = 128, kOut = 40, kTaps = 25;
+    static constexpr uint32_t kPrograms = 0xfffec000, kInput = 0xfff88000, kOutput = 0xfff56000;
+    static constexpr uint32_t kRecords = 0xffff8800, kShiftWord = 0xffff8c00;
+
+    void SetUp() override
+    {
+        std::string folder = RecordedPath("rk3576-vendor-job");
+        uint32_t iovas[] = { 0xfffff000, kPrograms, 0xfffa1000, kInput, kOutput };
+        uint64_t phys = 0;
+
+        if (folder.empty()) {
+            GTEST_SKIP() << "RKNPU_TEST_DATA names no folder with rk3576-vendor-job";
+        }
+        for (unsigned i = 0; i < 5; i++) {
+            auto bytes = ReadFile(folder + "/bo0" + std::to_string(i) + ".bin");
+
+            host.map(iovas[i], phys, bytes.size());
+            host.write(iovas[i], bytes.data(), bytes.size());
+            phys += bytes.size();
+        }
+        host.write(kOutput, std::vector<uint8_t>(kOut * kOut * kK, 0x55).data(), kOut * kOut * kK);
+        programs = host.get<uint8_t>(kPrograms, 77824);
+        input = host.get<int8_t>(kInput, kSize * kSize * kC);
+        std::mt19937 random(1); // the captured input is nearly constant
+        for (int8_t &v : input) {
+            v = (int8_t)random();
+        }
+        host.put(kInput, input);
+    }
+
+    void Run(uint32_t program)
+    {
+        ASSERT_EQ(RunRecorded(host, rknpu_rk3576, ReadProgram(programs, program - kPrograms)), RKNPU_TASK_OK);
+    }
+
+    // To nearest, ties to even; all values are exact in double.
+    static double Shift(double v, unsigned shift) { return std::nearbyint(std::ldexp(v, -(int)shift)); }
+
+    int Expected(unsigned k, unsigned oy, unsigned ox) const
+    {
+        constexpr int kScale = 0x5d58, kShift = 0x1a, kOffset = 9, kPad = -128;
+        const uint8_t *record = &programs[kRecords - kPrograms + k / 8 * 64];
+        const uint8_t *word = &programs[kShiftWord - kPrograms];
+        int32_t a;
+        int16_t b, c;
+        int64_t sum = 0, inputs = 0;
+
+        std::memcpy(&a, record + k % 8 * 4, 4);
+        std::memcpy(&b, record + 32 + k % 8 * 2, 2);
+        std::memcpy(&c, record + 48 + k % 8 * 2, 2);
+        for (unsigned t = 0; t < kTaps; t++) {
+            int y = (int)(oy * 2 + t / 5) - 1, x = (int)(ox * 2 + t % 5) - 1;
+            bool inside = y >= 0 && x >= 0 && y < (int)kSize && x < (int)kSize;
+
+            for (unsigned ch = 0; ch < kC; ch++) {
+                int v = inside ? input[((unsigned)y * kSize + (unsigned)x) * 16 + ch] : kPad;
+
+                sum += v * (int8_t)programs[(k / 32 * 32 * kTaps + t * 32 + k % 32) * kC + ch];
+                inputs += v;
+            }
+        }
+        double v = (double)(sum + b * inputs + a);
+
+        v = Shift(v * c, v >= 0 ? word[0] & 63u : word[1] & 63u);
+        v = Shift(v * kScale + std::ldexp(kOffset, kShift), kShift);
+        return (int)std::min(127.0, std::max(-128.0, v));
+    }
+
+    void Check(unsigned first_row, unsigned rows) const
+    {
+        auto output = host.get<int8_t>(kOutput, kOut * kOut * kK);
+
+        for (unsigned k = 0; k < kK; k++) {
+            for (unsigned y = 0; y < kOut; y++) {
+                for (unsigned x = 0; x < kOut; x++) {
+                    bool done = y >= first_row && y < first_row + rows;
+
+                    ASSERT_EQ(output[((k / 16 * kOut + y) * kOut + x) * 16 + k % 16],
+                              done ? Expected(k, y, x) : 0x55) << k << " " << y << " " << x;
+                }
+            }
+        }
+    }
+
+    FakeHost host;
+    std::vector<uint8_t> programs;
+    std::vector<int8_t> input;
+};
+
+TEST_F(Rk3576Job, WholeLayer)
+{
+    Run(0xffffd940);
+    auto output = host.get<int8_t>(kOutput, kOut * kOut * kK);
+    EXPECT_GT(std::set<int8_t>(output.begin(), output.end()).size(), 100u);
+    Check(0, kOut);
+}
+
+TEST_F(Rk3576Job, TwoCoresShareTheLayer)
+{
+    Run(0xffffe240);
+    Check(0, kOut / 2);
+    Run(0xffffe6c0);
+    Check(0, kOut);
 }
 
 } // namespace
