@@ -47,8 +47,7 @@ mv "$tests/mobilenet_v1_1.0_224_quant.tflite" \
    "$tests/ssdlite_mobiledet_coco_qat_postprocess.tflite" "$work/new/"
 mv "$work"/mesa/src/gallium/frontends/teflon/tests/labels*.txt \
    "$work/new/labels.txt"
-mv "$tests"/*-[0-9][0-9][0-9].tflite "$tests/add.tflite" \
-   "$tests/conv2d.tflite" "$work/new/op/"
+mv "$tests"/*-[0-9][0-9][0-9].tflite "$tests/conv2d.tflite" "$work/new/op/"
 make_picture "$work/new/grace_hopper.ppm" ||
     die "no sample picture in python-matplotlib-data"
 say "$(ls "$work/new/op" | wc -l) single-operation models"

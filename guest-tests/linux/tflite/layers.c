@@ -99,25 +99,49 @@ static bool keep_all(struct network *net, const struct slice_op *op, const struc
     return good;
 }
 
-/* How many operations from index on make a layer: the NPU adds in the operation before. */
-static unsigned layer_length(const struct network *net, unsigned index)
-{
-    struct slice_op op, next;
+/* One layer: the operations to run, and what of them is compared. */
+struct layer {
+    unsigned index;
+    unsigned ops[3];
+    unsigned count;
+    bool cpu_only;
+};
 
-    return slice_op(net->model, net->size, index, &op) && op.weights >= 0 &&
-           slice_op(net->model, net->size, index + 1, &next) && next.code == ADD &&
-           next.input_count == 2 && next.inputs[0] == op.outputs[0] ? 2 : 1;
+/*
+ * The NPU adds while it makes the first operand, and needs the one that makes the other operand in
+ * the same network: an ADD is run with both. An ADD of an ADD would need more, and stays on the
+ * CPU: Teflon crashes on what it cannot add.
+ */
+static struct layer find_layer(const struct network *net, unsigned index)
+{
+    struct layer layer = { .index = index, .ops = { index }, .count = 1 };
+    struct slice_op op, first, second;
+    int makers[2];
+
+    if (!slice_op(net->model, net->size, index, &op) || op.code != ADD || op.input_count != 2) {
+        return layer;
+    }
+    layer.cpu_only = true;
+    for (unsigned i = 0; i < 2; i++) {
+        makers[i] = slice_producer(net->model, net->size, op.inputs[i]);
+    }
+    if (makers[0] > makers[1] && makers[1] >= 0 &&
+        slice_op(net->model, net->size, (unsigned)makers[0], &first) && first.weights >= 0 &&
+        slice_op(net->model, net->size, (unsigned)makers[1], &second) && second.weights >= 0) {
+        layer = (struct layer){ .index = index, .count = 3,
+                                .ops = { (unsigned)makers[1], (unsigned)makers[0], index } };
+    }
+    return layer;
 }
 
-static void print_layer(unsigned index, unsigned length, int code, const struct runner *cpu,
+static void print_layer(const struct layer *layer, int code, const struct runner *cpu,
                         const struct runner *npu, const struct difference *d, double macs)
 {
-    char name[32], in[32], out[32];
+    char in[32], out[32];
 
-    snprintf(name, sizeof(name), "%s%s", code_name(code), length > 1 ? "+ADD" : "");
     tensor_shape(runner_input(cpu, 0), in, sizeof(in));
     tensor_shape(runner_output(cpu, 0), out, sizeof(out));
-    printf("%5u  %-18s %-12s %-12s %8.2f  ", index, name, in, out, macs * 1e-6);
+    printf("%5u  %-18s %-12s %-12s %8.2f  ", layer->index, code_name(code), in, out, macs * 1e-6);
     if (npu->taken) {
         printf("NPU %6.0f   %zu of %zu\n", d->largest, d->differing, d->elements);
     } else {
@@ -126,29 +150,30 @@ static void print_layer(unsigned index, unsigned length, int code, const struct 
 }
 
 /* Runs one layer on both sides and adds it to the sum. */
-static bool run_layer(struct network *net, unsigned index, unsigned length, const char *delegate,
+static bool run_layer(struct network *net, const struct layer *layer, const char *delegate,
                       struct layers *sum)
 {
     struct runner cpu = { 0 }, npu = { 0 };
     struct difference d;
     struct slice_op io;
     size_t size;
-    uint8_t *cut = slice_cut(net->model, net->size, index, length, &io, &size);
-    double macs;
+    uint8_t *cut = slice_cut(net->model, net->size, layer->ops, layer->count, &io, &size);
+    double macs, *largest;
     bool good = cut && runner_open(&cpu, cut, size, NULL) && feed(net, &io, &cpu) &&
                 runner_invoke(&cpu) >= 0 && keep_all(net, &io, &cpu) &&
-                runner_open(&npu, cut, size, delegate) && feed(net, &io, &npu) &&
-                runner_invoke(&npu) >= 0;
+                runner_open(&npu, cut, size, layer->cpu_only ? NULL : delegate) &&
+                feed(net, &io, &npu) && runner_invoke(&npu) >= 0;
 
     if (good) {
         d = tensor_compare(runner_output(&cpu, 0), runner_output(&npu, 0));
         macs = tensor_macs(io.code, runner_tensor(&cpu, io.weights), runner_output(&cpu, 0));
-        print_layer(index, length, io.code, &cpu, &npu, &d, macs);
+        print_layer(layer, io.code, &cpu, &npu, &d, macs);
         sum->run++;
         if (npu.taken) {
             sum->on_npu++;
             sum->npu_macs += macs;
-            sum->largest = d.largest > sum->largest ? d.largest : sum->largest;
+            largest = layer->count > 1 ? &sum->largest_add : &sum->largest;
+            *largest = d.largest > *largest ? d.largest : *largest;
         }
     }
     runner_close(&npu);
@@ -170,9 +195,10 @@ bool layers_compare(const uint8_t *model, size_t size, const char *delegate, con
     net.values = calloc(net.tensors ? net.tensors : 1, sizeof(*net.values));
     printf("layer  operation          input        output           MMAC  on  largest   "
            "elements that differ\n");
-    for (unsigned i = 0, length; net.values && i < count; i += length) {
-        length = layer_length(&net, i);
-        if (!run_layer(&net, i, length, delegate, sum)) {
+    for (unsigned i = 0; net.values && i < count; i++) {
+        struct layer layer = find_layer(&net, i);
+
+        if (!run_layer(&net, &layer, delegate, sum)) {
             printf("%5u  cannot be run alone; the layers behind it are left out\n", i);
             break;
         }

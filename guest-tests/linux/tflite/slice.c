@@ -55,7 +55,7 @@ static size_t field(const struct file *f, size_t table, unsigned n)
         return 0;
     }
     offset = get16(f, (size_t)vtable + 4 + 2 * n);
-    return offset && table + offset <= f->size - 4 ? table + offset : 0;
+    return offset && table + offset < f->size ? table + offset : 0;
 }
 
 /* What the reference at a position points to. */
@@ -178,51 +178,65 @@ static size_t append(uint8_t *bytes, size_t end, size_t reference, const int32_t
     return end + 4 + count * sizeof(*items);
 }
 
-static bool is_output(const struct slice_op *op, int32_t tensor)
+static bool holds(const int32_t *list, unsigned count, int32_t tensor)
 {
-    for (unsigned i = 0; i < op->output_count; i++) {
-        if (op->outputs[i] == tensor) {
+    for (unsigned i = 0; i < count; i++) {
+        if (list[i] == tensor) {
             return true;
         }
     }
     return false;
 }
 
-/* Adds the inputs that come from outside; what the operation before makes is none. */
-static bool add_inputs(struct slice_op *io, const struct slice_op *op)
+int slice_producer(const uint8_t *model, size_t size, int32_t tensor)
 {
-    for (unsigned i = 0; i < op->input_count; i++) {
-        if (is_output(io, op->inputs[i])) {
-            continue;
-        }
-        if (io->input_count == SLICE_MAX_TENSORS) {
-            return false;
-        }
-        io->inputs[io->input_count++] = op->inputs[i];
-    }
-    return true;
-}
-
-/* Inputs and outputs of count operations as if they were one. */
-static bool join_ops(const uint8_t *model, size_t size, unsigned first, unsigned count,
-                     struct slice_op *io)
-{
+    unsigned count = slice_count(model, size);
     struct slice_op op;
 
-    if (count == 0 || !slice_op(model, size, first, io)) {
-        return false;
+    for (unsigned i = 0; i < count; i++) {
+        if (slice_op(model, size, i, &op) && holds(op.outputs, op.output_count, tensor)) {
+            return (int)i;
+        }
     }
-    for (unsigned i = 1; i < count; i++) {
-        if (!slice_op(model, size, first + i, &op) || !add_inputs(io, &op)) {
+    return -1;
+}
+
+/* Adds tensors that are in neither list, as far as there is room. */
+static bool add_new(int32_t *list, unsigned *count, const int32_t *more, unsigned more_count,
+                    const int32_t *made, unsigned made_count)
+{
+    for (unsigned i = 0; i < more_count; i++) {
+        if (holds(list, *count, more[i]) || holds(made, made_count, more[i])) {
+            continue;
+        }
+        if (*count == SLICE_MAX_TENSORS) {
             return false;
         }
-        memcpy(io->outputs, op.outputs, sizeof(op.outputs));
-        io->output_count = op.output_count;
+        list[(*count)++] = more[i];
     }
     return true;
 }
 
-uint8_t *slice_cut(const uint8_t *model, size_t size, unsigned first, unsigned count,
+/* Inputs and outputs of several operations as if they were one. */
+static bool join_ops(const uint8_t *model, size_t size, const unsigned *ops, unsigned count,
+                     struct slice_op *io)
+{
+    int32_t inputs[SLICE_MAX_TENSORS], made[SLICE_MAX_TENSORS];
+    unsigned input_count = 0, made_count = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        if (!slice_op(model, size, ops[i], io) ||
+            !add_new(inputs, &input_count, io->inputs, io->input_count, made, made_count) ||
+            !add_new(made, &made_count, io->outputs, io->output_count, NULL, 0)) {
+            return false;
+        }
+    }
+    memcpy(io->inputs, inputs, sizeof(inputs));
+    io->input_count = input_count;
+    return input_count > 0;
+}
+
+uint8_t *slice_cut(const uint8_t *model, size_t size, const unsigned *ops, unsigned count,
                    struct slice_op *io, size_t *new_size)
 {
     struct file f = { model, size };
@@ -233,7 +247,8 @@ uint8_t *slice_cut(const uint8_t *model, size_t size, unsigned first, unsigned c
     size_t end = (size + 3) & ~(size_t)3;
     uint8_t *bytes;
 
-    if (!inputs || !outputs || !join_ops(model, size, first, count, io)) {
+    if (!inputs || !outputs || count > vector_length(&f, operators) ||
+        !join_ops(model, size, ops, count, io)) {
         return NULL;
     }
     bytes = calloc(1, end + 2 * (4 + sizeof(io->inputs)));
@@ -247,7 +262,7 @@ uint8_t *slice_cut(const uint8_t *model, size_t size, unsigned first, unsigned c
     for (unsigned i = 0; i < count; i++) {
         size_t at = operators + 4 + 4 * (size_t)i;
 
-        put32(bytes, at, (uint32_t)(table_in(&f, operators, first + i) - at));
+        put32(bytes, at, (uint32_t)(table_in(&f, operators, ops[i]) - at));
     }
     end = append(bytes, end, inputs, io->inputs, io->input_count);
     *new_size = append(bytes, end, outputs, io->outputs, io->output_count);

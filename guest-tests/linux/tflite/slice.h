@@ -33,13 +33,16 @@ unsigned slice_tensors(const uint8_t *model, size_t size);
 /* Fills *op for operation number index, false if the model is broken or the operation too wide. */
 bool slice_op(const uint8_t *model, size_t size, unsigned index, struct slice_op *op);
 
+/* Number of the operation that makes this tensor, -1 if none does. */
+int slice_producer(const uint8_t *model, size_t size, int32_t tensor);
+
 /*
- * Returns a model that consists of the operations from number first on, count of them: same
- * tensor numbers; what they need from outside becomes its inputs, what the last one makes its
- * outputs. *io gets both lists. The caller frees the bytes; *new_size is their number.
- * NULL if the model is broken or memory is out.
+ * Returns a model that consists of count operations, in this order: same tensor numbers; what
+ * they need from outside becomes its inputs, what the last one makes its outputs. *io gets both
+ * lists, and code and weights of the last one. The caller frees the bytes; *new_size is their
+ * number. NULL if the model is broken, the list too long, or memory is out.
  */
-uint8_t *slice_cut(const uint8_t *model, size_t size, unsigned first, unsigned count,
+uint8_t *slice_cut(const uint8_t *model, size_t size, const unsigned *ops, unsigned count,
                    struct slice_op *io, size_t *new_size);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* What the list of known facts says about a model: the rest of its line, "" if nothing. */
 static const char *known_fact(const char *list, size_t size, const char *name, char *text,
@@ -48,31 +50,71 @@ static void print_tap(unsigned number, const char *name, bool good, bool excused
     putchar('\n');
 }
 
-/* Compares one model and prints its line. */
-static bool tap_model(unsigned number, const char *path, const struct options *o,
-                      const char *known, size_t known_size)
+/* The largest difference of one model, -1 if it could not be run; *taken as in the runner. */
+static double compare_model(const char *path, const struct options *o, int *taken)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     struct runner cpu = { 0 }, npu = { 0 };
     double largest = -1;
     size_t size;
     void *model = read_file(path, &size);
-    char fact[160];
-    bool good, excused;
 
     if (model && runner_open(&cpu, model, size, NULL) && fill_inputs(&cpu, o) &&
         runner_invoke(&cpu) >= 0 && runner_open(&npu, model, size, o->delegate) &&
         fill_inputs(&npu, o) && runner_invoke(&npu) >= 0) {
         largest = compare_outputs(&cpu, &npu, true);
     }
-    known_fact(known, known_size, name, fact, sizeof(fact));
-    good = largest >= 0 && (!npu.taken || within(largest, o));
-    excused = strncmp(fact, "fails", 5) == 0;
-    print_tap(number, name, good, excused, largest, npu.taken, fact);
+    *taken = npu.taken;
     runner_close(&npu);
     runner_close(&cpu);
     free(model);
+    return largest;
+}
+
+/* Compares one model and prints its line. */
+static bool tap_model(unsigned number, const char *path, const struct options *o,
+                      const char *known, size_t known_size)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char fact[160];
+    int taken;
+    double largest = compare_model(path, o, &taken);
+    bool good = largest >= 0 && (!taken || within(largest, o));
+    bool excused;
+
+    known_fact(known, known_size, name, fact, sizeof(fact));
+    excused = strncmp(fact, "fails", 5) == 0;
+    print_tap(number, name, good, excused, largest, taken, fact);
     return good || excused;
+}
+
+/*
+ * A delegate that crashes must cost one test and not all behind it, so each model has a process
+ * of its own.
+ */
+static bool tap_in_child(unsigned number, const char *path, const struct options *o,
+                         const char *known, size_t known_size)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    pid_t child = fork();
+    char fact[160];
+    int status;
+    bool excused;
+
+    if (child == 0) {
+        _exit(tap_model(number, path, o, known, known_size) ? GOOD : DIFFERENT);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child) {
+        perror("tflite-run: no process for a model");
+        return false;
+    }
+    if (WIFEXITED(status)) {
+        return WEXITSTATUS(status) == GOOD;
+    }
+    known_fact(known, known_size, name, fact, sizeof(fact));
+    excused = strncmp(fact, "fails", 5) == 0;
+    printf("%sok %u - %s: ended by signal %d%s%s\n", excused ? "" : "not ", number, name,
+           WTERMSIG(status), excused ? " # SKIP " : "", excused ? fact : "");
+    return excused;
 }
 
 int tap_models(char **paths, int count, const struct options *o)
@@ -86,7 +128,7 @@ int tap_models(char **paths, int count, const struct options *o)
     }
     printf("1..%d\n", count);
     for (int i = 0; i < count; i++) {
-        if (!tap_model((unsigned)i + 1, paths[i], o, known, known_size)) {
+        if (!tap_in_child((unsigned)i + 1, paths[i], o, known, known_size)) {
             status = DIFFERENT;
         }
     }

@@ -8,8 +8,8 @@
 #include "common.h"
 
 /*
- * Compares each model on CPU and NPU and prints a plan and a line each. A model of which the
- * delegate takes nothing is skipped. Returns an exit status.
+ * Compares each model on CPU and NPU, each in a process of its own, and prints a plan and a line
+ * each. A model of which the delegate takes nothing is skipped. Returns an exit status.
  */
 int tap_models(char **paths, int count, const struct options *o);
 
