@@ -10,20 +10,41 @@
 
 #include "conv_case.h"
 
+extern "C" {
+#include "kernels/isa.h"
+}
+
 namespace {
 
 constexpr uint32_t kConvMask = 0x1d;
 
+/* Every instruction set of this host: the definition against plain loops, the others against its bytes. */
 void Check(const ConvShape &shape, unsigned seed = 1)
 {
     FakeHost host(ConvCase::kMemory);
     ConvCase conv(shape, seed);
     TaskRunner task(host, rknpu_rk3588, kConvMask);
+    const std::vector<uint8_t> empty(conv.output_bytes() + 256, 0x5a);
+    std::vector<uint8_t> defined;
 
     conv.load(host, task);
-    ASSERT_EQ(RKNPU_TASK_OK, task.run()) << shape << " seed " << seed;
-    EXPECT_TRUE(task.reports.empty()) << task.reports[0];
-    conv.check(host);
+    for (unsigned isa = RKNPU_ISA_NONE; isa < RKNPU_ISAS; isa++) {
+        if (!rknpu_isa_available(static_cast<RknpuIsa>(isa))) {
+            continue;
+        }
+        SCOPED_TRACE(rknpu_isa_name(static_cast<RknpuIsa>(isa)));
+        task.config.force_isa = isa;
+        host.put(ConvCase::kOutput, empty);
+        ASSERT_EQ(RKNPU_TASK_OK, task.run()) << shape << " seed " << seed;
+        EXPECT_TRUE(task.reports.empty()) << task.reports[0];
+        if (isa == RKNPU_ISA_NONE) {
+            conv.check(host);
+            defined = host.get<uint8_t>(ConvCase::kOutput, empty.size());
+        } else {
+            ASSERT_TRUE(defined == host.get<uint8_t>(ConvCase::kOutput, empty.size()))
+                << shape << " seed " << seed;
+        }
+    }
 }
 
 TEST(Conv, OneByOne)

@@ -211,13 +211,3 @@ const RknpuInt8Kernels rknpu_int8_portable = {
     .direct = direct,
     .depthwise = depthwise,
 };
-
-const RknpuInt8Kernels *rknpu_int8_kernels(unsigned force_isa)
-{
-    static const RknpuInt8Kernels *const sets[RKNPU_ISAS] = {
-        [RKNPU_ISA_PORTABLE] = &rknpu_int8_portable,
-    };
-    const RknpuInt8Kernels *set = sets[rknpu_isa_choose(force_isa)];
-
-    return set ? set : &rknpu_int8_portable;
-}

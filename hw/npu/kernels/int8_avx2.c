@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * int8 inner loops for AVX2. Products are 16-bit multiply-adds (vpmaddwd), which are exact; the byte form
+ * (vpmaddubsw) saturates. A tile of 16 kernels by up to 6 pixels fills the registers: 12 sums, 2 weights,
+ * 1 broadcast pair of inputs.
+ */
+#include "int8.h"
+
+#include <immintrin.h>
+#include <string.h>
+
+#define GROUP 16
+#define TILE 6
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE __m256i load(const void *p)
+{
+    return _mm256_loadu_si256(p);
+}
+
+INLINE __m256i widen(const uint8_t *p)
+{
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)p));
+}
+
+static void stage(uint8_t *restrict to, size_t step, const uint8_t *restrict from, size_t pixels)
+{
+    for (size_t p = 0; p < pixels; p++) {
+        _mm256_storeu_si256((__m256i *)(to + p * step), widen(from + p * RKNPU_INT8_LANES));
+    }
+}
+
+static void fill(uint8_t *to, size_t step, int8_t value, size_t pixels)
+{
+    for (size_t p = 0; p < pixels; p++) {
+        _mm256_storeu_si256((__m256i *)(to + p * step), _mm256_set1_epi16(value));
+    }
+}
+
+static void stage_pair(int16_t *restrict to, const uint8_t *restrict upper, const uint8_t *restrict lower,
+                       size_t pixels)
+{
+    for (size_t p = 0; p < pixels; p++, to += 2 * RKNPU_INT8_LANES) {
+        __m128i u = _mm_loadu_si128((const __m128i *)(upper + p * RKNPU_INT8_LANES));
+        __m128i l = _mm_loadu_si128((const __m128i *)(lower + p * RKNPU_INT8_LANES));
+
+        _mm256_storeu_si256((__m256i *)to, _mm256_cvtepi8_epi16(_mm_unpacklo_epi8(u, l)));
+        _mm256_storeu_si256((__m256i *)(to + RKNPU_INT8_LANES),
+                            _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(u, l)));
+    }
+}
+
+/* Eight rows of eight dwords: to[i][j] = r[j][i], rows of `to` 64 bytes apart. */
+INLINE void transpose8(int16_t *to, const __m256i *r)
+{
+    __m256i t[8], u[8];
+
+    for (int i = 0; i < 8; i += 2) {
+        t[i] = _mm256_unpacklo_epi32(r[i], r[i + 1]);
+        t[i + 1] = _mm256_unpackhi_epi32(r[i], r[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4) {
+        u[i] = _mm256_unpacklo_epi64(t[i], t[i + 2]);
+        u[i + 1] = _mm256_unpackhi_epi64(t[i], t[i + 2]);
+        u[i + 2] = _mm256_unpacklo_epi64(t[i + 1], t[i + 3]);
+        u[i + 3] = _mm256_unpackhi_epi64(t[i + 1], t[i + 3]);
+    }
+    for (int i = 0; i < 4; i++) {
+        _mm256_storeu_si256((__m256i *)(to + i * 2 * GROUP), _mm256_permute2x128_si256(u[i], u[i + 4], 0x20));
+        _mm256_storeu_si256((__m256i *)(to + (i + 4) * 2 * GROUP),
+                            _mm256_permute2x128_si256(u[i], u[i + 4], 0x31));
+    }
+}
+
+/* 16 kernels by 16 channels of one tap to [channel pair][kernel][2]; rows of memory are `width` bytes apart. */
+INLINE void pack_block(int16_t *to, const uint8_t *from, size_t width, unsigned count, const int32_t *ow)
+{
+    for (unsigned half = 0; half < 2; half++) {
+        __m256i rows[8];
+
+        for (unsigned i = 0; i < 8; i++) {
+            unsigned k = half * 8 + i;
+
+            rows[i] = k < count ? _mm256_add_epi16(widen(from + k * width), _mm256_set1_epi16((int16_t)ow[k]))
+                                : _mm256_setzero_si256();
+        }
+        transpose8(to + half * GROUP, rows);
+    }
+}
+
+/* Packed: [tap][channel pair][kernel][2] s16. */
+static void pack(void *restrict to, const RknpuInt8Weights *w)
+{
+    int16_t *packed = to;
+
+    for (unsigned t = 0; t < w->taps; t++) {
+        for (unsigned c = 0; c < w->depth; c += 16) {
+            unsigned slice = c / 32;
+            unsigned width = w->tap_channels - slice * 32 < 32 ? w->tap_channels - slice * 32 : 32;
+            const uint8_t *from = w->memory + (size_t)slice * 32 * w->in_memory * w->taps +
+                                  ((size_t)t * w->in_memory + w->first) * width + c % 32;
+
+            pack_block(packed, from, width, w->count, w->ow);
+            packed += 16 * GROUP;
+        }
+    }
+}
+
+INLINE __m256i truncate_acc(__m256i acc, unsigned shift)
+{
+    __m128i s = _mm_cvtsi32_si128((int)shift);
+    __m256i odd = _mm256_and_si256(_mm256_sra_epi32(acc, s), _mm256_set1_epi32(1));
+    __m256i half = _mm256_set1_epi32((1 << (shift - 1)) - 1);
+
+    return _mm256_sra_epi32(_mm256_add_epi32(acc, _mm256_add_epi32(half, odd)), s);
+}
+
+/* Four lanes of one operation; `channel` is the first one's. */
+INLINE __m256d apply(const RknpuRequantOp *op, __m256d v, unsigned channel, __m128i operand)
+{
+    const int nearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+
+    switch (op->kind) {
+    case RKNPU_REQUANT_ADD:
+        return _mm256_add_pd(v, _mm256_loadu_pd(op->a + channel));
+    case RKNPU_REQUANT_MUL: /* the sign bit picks the factor; -0.0 gives 0 with either */
+        v = _mm256_mul_pd(v, _mm256_blendv_pd(_mm256_loadu_pd(op->a + channel),
+                                              _mm256_loadu_pd(op->b + channel), v));
+        return _mm256_round_pd(v, nearest);
+    case RKNPU_REQUANT_CLAMP:
+        return _mm256_min_pd(_mm256_max_pd(v, _mm256_set1_pd(op->low)), _mm256_set1_pd(op->high));
+    case RKNPU_REQUANT_EW_ADD: {
+        __m256d e = _mm256_fmadd_pd(_mm256_cvtepi32_pd(operand), _mm256_set1_pd(op->high),
+                                    _mm256_set1_pd(op->low));
+
+        return _mm256_fmadd_pd(_mm256_round_pd(e, nearest), _mm256_set1_pd(op->sign), v);
+    }
+    }
+    return v;
+}
+
+/* 16 sums of one pixel to 16 bytes. */
+INLINE void requant(const RknpuRequant *r, unsigned channel, __m256i lo, __m256i hi, const int8_t *operand,
+                    uint8_t *out)
+{
+    const __m256d scale = _mm256_set1_pd(r->scale), offset = _mm256_set1_pd(r->offset);
+    __m256d v[4];
+    __m128i q[4];
+
+    if (r->truncate) {
+        lo = truncate_acc(lo, r->truncate);
+        hi = truncate_acc(hi, r->truncate);
+    }
+    lo = _mm256_add_epi32(lo, load(r->bias + channel));
+    hi = _mm256_add_epi32(hi, load(r->bias + channel + 8));
+    v[0] = _mm256_cvtepi32_pd(_mm256_castsi256_si128(lo));
+    v[1] = _mm256_cvtepi32_pd(_mm256_extracti128_si256(lo, 1));
+    v[2] = _mm256_cvtepi32_pd(_mm256_castsi256_si128(hi));
+    v[3] = _mm256_cvtepi32_pd(_mm256_extracti128_si256(hi, 1));
+    for (unsigned o = 0; o < r->ops; o++) {
+        for (unsigned i = 0; i < 4; i++) {
+            int32_t four = 0;
+
+            if (r->op[o].kind == RKNPU_REQUANT_EW_ADD) {
+                memcpy(&four, operand + 4 * i, sizeof(four));
+            }
+            v[i] = apply(&r->op[o], v[i], channel + 4 * i, _mm_cvtepi8_epi32(_mm_cvtsi32_si128(four)));
+        }
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        q[i] = _mm256_cvtpd_epi32(_mm256_fmadd_pd(v[i], scale, offset));
+    }
+    _mm_storeu_si128((__m128i *)out, _mm_packs_epi16(_mm_packs_epi32(q[0], q[1]), _mm_packs_epi32(q[2], q[3])));
+}
+
+INLINE void finish(const RknpuInt8Output *out, __m256i lo, __m256i hi, unsigned pixel)
+{
+    if (out->requant) {
+        const int8_t *operand = out->operand[0] ? out->operand[0] + pixel * RKNPU_INT8_LANES : NULL;
+
+        requant(out->requant, out->channel, lo, hi, operand, out->bytes[0] + pixel * RKNPU_INT8_LANES);
+    } else {
+        _mm256_storeu_si256((__m256i *)(out->acc + (size_t)pixel * GROUP), lo);
+        _mm256_storeu_si256((__m256i *)(out->acc + (size_t)pixel * GROUP + 8), hi);
+    }
+}
+
+INLINE __m256i pair(const uint8_t *p)
+{
+    int32_t two;
+
+    memcpy(&two, p, sizeof(two));
+    return _mm256_set1_epi32(two);
+}
+
+/*
+ * The sums of `pixels` pixels from `pixel` on. Six addresses would cost six registers: pixels 3..5 hang on a
+ * second base.
+ */
+INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels)
+{
+    const size_t step = d->pixel_step;
+    const int16_t *w = d->weights;
+    __m256i lo[TILE], hi[TILE];
+
+#pragma GCC unroll 6
+    for (unsigned p = 0; p < pixels; p++) {
+        lo[p] = hi[p] = _mm256_setzero_si256();
+    }
+    for (unsigned ky = 0; ky < d->kernel_height; ky++) {
+        const uint8_t *tap = d->rows[ky] + pixel * step;
+
+        for (unsigned kx = 0; kx < d->kernel_width; kx++, tap += d->tap_step) {
+            const uint8_t *a = tap, *b = tap + 3 * step;
+
+            for (unsigned c = 0; c < d->depth; c += 2, a += 4, b += 4, w += 2 * GROUP) {
+                const __m256i w0 = load(w), w1 = load(w + GROUP);
+
+#pragma GCC unroll 6
+                for (unsigned p = 0; p < pixels; p++) {
+                    const __m256i x = pair(p < 3 ? a + p * step : b + (p - 3) * step);
+
+                    lo[p] = _mm256_add_epi32(lo[p], _mm256_madd_epi16(x, w0));
+                    hi[p] = _mm256_add_epi32(hi[p], _mm256_madd_epi16(x, w1));
+                }
+            }
+        }
+    }
+#pragma GCC unroll 6
+    for (unsigned p = 0; p < pixels; p++) {
+        finish(&d->out, lo[p], hi[p], pixel + p);
+    }
+}
+
+/* Tiles of nearly equal width: 14 pixels are 5 + 5 + 4, not 6 + 6 + 2. */
+static void direct(const RknpuInt8Direct *d)
+{
+    unsigned tiles = (d->pixels + TILE - 1) / TILE;
+
+    if (d->out.requant && !d->out.bytes[0]) {
+        return;
+    }
+    for (unsigned pixel = 0; tiles; tiles--) {
+        unsigned width = (d->pixels - pixel + tiles - 1) / tiles;
+
+        switch (width) {
+        case 6:
+            tile(d, pixel, 6);
+            break;
+        case 5:
+            tile(d, pixel, 5);
+            break;
+        case 4:
+            tile(d, pixel, 4);
+            break;
+        case 3:
+            tile(d, pixel, 3);
+            break;
+        case 2:
+            tile(d, pixel, 2);
+            break;
+        default:
+            tile(d, pixel, 1);
+            break;
+        }
+        pixel += width;
+    }
+}
+
+INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const unsigned pixels)
+{
+    const int16_t *w = d->weights;
+    __m256i lo[4], hi[4];
+
+#pragma GCC unroll 4
+    for (unsigned p = 0; p < pixels; p++) {
+        lo[p] = hi[p] = _mm256_setzero_si256();
+    }
+    for (unsigned r = 0; r < d->row_pairs; r++) {
+        const uint8_t *x = (const uint8_t *)d->pairs[r] + pixel * d->pixel_step;
+
+        for (unsigned kx = 0; kx < d->kernel_width; kx++, x += d->tap_step, w += 2 * GROUP) {
+            const __m256i w0 = load(w), w1 = load(w + GROUP);
+
+#pragma GCC unroll 4
+            for (unsigned p = 0; p < pixels; p++) {
+                const uint8_t *at = x + p * d->pixel_step;
+
+                lo[p] = _mm256_add_epi32(lo[p], _mm256_madd_epi16(load(at), w0));
+                hi[p] = _mm256_add_epi32(hi[p], _mm256_madd_epi16(load(at + 32), w1));
+            }
+        }
+    }
+#pragma GCC unroll 4
+    for (unsigned p = 0; p < pixels; p++) {
+        finish(&d->out, lo[p], hi[p], pixel + p);
+    }
+}
+
+static void depthwise(const RknpuInt8Depthwise *d)
+{
+    unsigned pixel = 0;
+
+    for (; pixel + 4 <= d->pixels; pixel += 4) {
+        depthwise_tile(d, pixel, 4);
+    }
+    for (; pixel < d->pixels; pixel++) {
+        depthwise_tile(d, pixel, 1);
+    }
+}
+
+const RknpuInt8Kernels rknpu_int8_avx2 = {
+    .name = "avx2",
+    .group = GROUP,
+    .stage_bytes = 2,
+    .stage = stage,
+    .fill = fill,
+    .stage_pair = stage_pair,
+    .pack = pack,
+    .direct = direct,
+    .depthwise = depthwise,
+};
