@@ -568,50 +568,13 @@ out:
 	return ret;
 }
 
-/* The IOMMU is suspended some time after its user; it must be so before the power goes. */
-static void lab_power_off(struct lab_device *lab)
-{
-	u32 i;
-
-	pm_runtime_put_sync(lab->dev);
-	pm_runtime_suspend(lab->iommu_dev);
-	for (i = 0; lab->domains && i < lab->domains->num_pds; i++)
-		pm_runtime_put_sync(lab->domains->pd_devs[i]);
-	clk_bulk_disable_unprepare(lab->nclocks, lab->clocks);
-}
-
-/*
- * The NPU has power while somebody has the file open. Clocks and power domains come before the
- * IOMMU, whose registers lie in the cores: resuming our device resumes the IOMMU in front of it.
- */
-static int lab_power_on(struct lab_device *lab)
-{
-	u32 i;
-	int ret = clk_bulk_prepare_enable(lab->nclocks, lab->clocks);
-
-	if (ret)
-		return ret;
-	for (i = 0; lab->domains && i < lab->domains->num_pds; i++)
-		pm_runtime_get_sync(lab->domains->pd_devs[i]);
-	ret = pm_runtime_get_sync(lab->dev);
-	if (ret < 0)
-		lab_power_off(lab);
-	return ret < 0 ? ret : 0;
-}
-
 static int lab_open(struct inode *inode, struct file *filp)
 {
 	struct lab_device *lab = container_of(filp->private_data, struct lab_device, misc);
 	struct lab_file *file = kzalloc(sizeof(*file), GFP_KERNEL);
-	int ret;
 
 	if (!file)
 		return -ENOMEM;
-	ret = lab_power_on(lab);
-	if (ret) {
-		kfree(file);
-		return ret;
-	}
 	file->lab = lab;
 	INIT_LIST_HEAD(&file->objects);
 	filp->private_data = file;
@@ -628,7 +591,6 @@ static int lab_release(struct inode *inode, struct file *filp)
 	list_for_each_entry_safe(obj, next, &file->objects, link)
 		object_free(lab, obj);
 	mutex_unlock(&lab->lock);
-	lab_power_off(lab);
 	kfree(file);
 	return 0;
 }
@@ -710,19 +672,59 @@ static int lab_init_power(struct lab_device *lab)
 	return ret < 0 ? dev_err_probe(lab->dev, ret, "power domains\n") : 0;
 }
 
-/* A domain of our own: the kernel's default one would choose the IOVAs for us. */
-static int lab_init_iommu(struct lab_device *lab)
+/* The IOMMU's own device. It cannot go away: device links keep it bound as long as we are. */
+static int lab_find_iommu(struct lab_device *lab)
 {
 	struct device_node *node = of_parse_phandle(lab->dev->of_node, "iommus", 0);
 	struct platform_device *iommu = node ? of_find_device_by_node(node) : NULL;
-	int ret = pool_init(lab->dev, &lab->iova, LAB_IOVA_SIZE);
 
 	of_node_put(node);
 	if (!iommu || !device_iommu_mapped(lab->dev))
 		return dev_err_probe(lab->dev, -ENODEV, "the node has no working iommus\n");
-	/* It cannot go away: device links keep it bound as long as we are. */
 	lab->iommu_dev = &iommu->dev;
 	put_device(lab->iommu_dev);
+	return 0;
+}
+
+/* The IOMMU is suspended some time after its user; it must be so before the power goes. */
+static void lab_power_off(struct lab_device *lab)
+{
+	u32 i;
+
+	pm_runtime_put_sync(lab->dev);
+	pm_runtime_suspend(lab->iommu_dev);
+	for (i = 0; lab->domains && i < lab->domains->num_pds; i++)
+		pm_runtime_put_sync(lab->domains->pd_devs[i]);
+	clk_bulk_disable_unprepare(lab->nclocks, lab->clocks);
+}
+
+/*
+ * The NPU has power while this driver is bound to it. Clocks and power domains come before the
+ * IOMMU, whose registers lie in the cores: resuming our device resumes the IOMMU in front of it.
+ * The kernel has done that once already, for the probe, when nothing had power yet; that attempt
+ * has failed ("Error during raw reset") and must be forgotten.
+ */
+static int lab_power_on(struct lab_device *lab)
+{
+	u32 i;
+	int ret = clk_bulk_prepare_enable(lab->nclocks, lab->clocks);
+
+	if (ret)
+		return ret;
+	for (i = 0; lab->domains && i < lab->domains->num_pds; i++)
+		pm_runtime_get_sync(lab->domains->pd_devs[i]);
+	pm_runtime_set_suspended(lab->iommu_dev);
+	ret = pm_runtime_get_sync(lab->dev);
+	if (ret < 0)
+		lab_power_off(lab);
+	return ret < 0 ? ret : 0;
+}
+
+/* A domain of our own: the kernel's default one would choose the IOVAs for us. */
+static int lab_init_iommu(struct lab_device *lab)
+{
+	int ret = pool_init(lab->dev, &lab->iova, LAB_IOVA_SIZE);
+
 	if (ret)
 		return ret;
 	lab->iommu = iommu_paging_domain_alloc(lab->dev);
@@ -770,10 +772,15 @@ static int lab_probe(struct platform_device *pdev)
 	if (!ret)
 		ret = lab_find_sram(lab);
 	if (!ret)
+		ret = lab_find_iommu(lab);
+	if (!ret)
 		ret = lab_init_power(lab);
 	if (ret)
 		return ret;
 	pm_runtime_enable(lab->dev);
+	ret = lab_power_on(lab);
+	if (ret)
+		goto err_domains;
 	ret = lab_init_iommu(lab);
 	if (ret)
 		goto err_power;
@@ -787,6 +794,8 @@ err_iommu:
 	debugfs_remove(lab->debugfs);
 	lab_exit_iommu(lab);
 err_power:
+	lab_power_off(lab);
+err_domains:
 	pm_runtime_disable(lab->dev);
 	dev_pm_domain_detach_list(lab->domains);
 	return ret;
@@ -799,6 +808,7 @@ static void lab_remove(struct platform_device *pdev)
 	misc_deregister(&lab->misc);
 	debugfs_remove(lab->debugfs);
 	lab_exit_iommu(lab);
+	lab_power_off(lab);
 	pm_runtime_disable(lab->dev);
 	dev_pm_domain_detach_list(lab->domains);
 }
