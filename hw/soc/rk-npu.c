@@ -1,0 +1,676 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The NPU as a QEMU device.
+ *
+ * The model library (hw/npu, include/rknpu) holds registers, command streams and arithmetic; this file
+ * gives it guest memory through the IOMMU banks, an interrupt, a clock and a place for events, and tells
+ * it about power, clocks, resets, VM stop and snapshots.
+ *
+ * Banks: a core's first bank translates its reads and its last one its writes; drivers program both
+ * alike (Linux drivers/iommu/rockchip-iommu.c writes every bank of a node).
+ *
+ * Threads: the model computes on worker threads without the big lock. Its callbacks here (map, unmap,
+ * irq, event) never take that lock; the interrupt line is moved by a bottom half.
+ */
+#include "qemu/osdep.h"
+#include "qemu/error-report.h"
+#include "qemu/lockable.h"
+#include "qemu/log.h"
+#include "qemu/main-loop.h"
+#include "qemu/rcu.h"
+#include "qemu/timer.h"
+#include "qapi/error.h"
+#include "qapi/visitor.h"
+#include "exec/memory.h"
+#include "hw/irq.h"
+#include "hw/qdev-properties.h"
+#include "hw/sysbus.h"
+#include "migration/vmstate.h"
+#include "system/runstate.h"
+#include "trace.h"
+#include "rk-iommu.h"
+#include "rk-npu.h"
+#include "rknpu/npu.h"
+
+#define RK_NPU_LINES 2 /* clock and reset lines of one core: A and H */
+#define RK_NPU_MMU_IRQ "mmu-irq"
+
+OBJECT_DECLARE_SIMPLE_TYPE(RkNpu, RK_NPU)
+
+/* RknpuCoreState with flat arrays, as the migration stream wants them. */
+typedef struct RkNpuCoreSave {
+    uint32_t pc[64];
+    uint32_t group[RKNPU_BLOCKS * 2 * RKNPU_BLOCK_WORDS];
+    uint32_t pointer[RKNPU_BLOCKS];
+    int16_t lut[2 * RKNPU_LUT_ENTRIES];
+    uint32_t raw_status;
+    uint32_t job_active, job_stalled, job_address, job_amount, job_tasks_done, job_tasks_total;
+    uint32_t global_enable;
+} RkNpuCoreSave;
+
+typedef struct RkNpuCore {
+    RkNpu *npu;
+    unsigned index;
+    MemoryRegion window;
+    RkIommu *mmu[RKNPU_MAX_MMU_BANKS];
+    qemu_irq irq;
+    uint32_t mmu_irq;   /* bit n: bank n asks */
+    bool unpowered;     /* the domain is off */
+    uint32_t unclocked; /* bit n: clock line n is gated */
+    uint32_t in_reset;  /* bit n: reset line n is asserted */
+    RkNpuCoreSave save;
+} RkNpuCore;
+
+struct RkNpu {
+    SysBusDevice parent_obj;
+
+    char *chip_name;
+    MemoryRegion *memory;
+    bool strict;
+    char *event_log;
+
+    const RknpuChip *chip;
+    RknpuNpu *model;
+    AddressSpace as;
+    QEMUBH *irq_bh;
+    VMChangeStateEntry *vm_change;
+    bool paused;
+    RkNpuCore core[RKNPU_MAX_CORES];
+    uint64_t unpowered_accesses;
+
+    QemuMutex log_lock; /* of the file: workers of all cores write it */
+    FILE *log;
+};
+
+/* Interrupt */
+
+static void rk_npu_update_irq(RkNpuCore *core)
+{
+    qemu_set_irq(core->irq, core->mmu_irq || rknpu_irq_level(core->npu->model, core->index));
+}
+
+static void rk_npu_irq_bh(void *opaque)
+{
+    RkNpu *s = opaque;
+
+    for (unsigned i = 0; i < s->chip->cores; i++) {
+        rk_npu_update_irq(&s->core[i]);
+    }
+}
+
+static void rk_npu_set_mmu_irq(void *opaque, int n, int level)
+{
+    RkNpu *s = opaque;
+    RkNpuCore *core = &s->core[n / RKNPU_MAX_MMU_BANKS];
+
+    core->mmu_irq = deposit32(core->mmu_irq, n % RKNPU_MAX_MMU_BANKS, 1, level);
+    rk_npu_update_irq(core);
+}
+
+/* What the model asks for */
+
+static RknpuMemKind rk_npu_mem_kind(const RknpuChip *chip, hwaddr pa)
+{
+    if (pa >= chip->sram_base && pa - chip->sram_base < chip->sram_size) {
+        return RKNPU_MEM_SRAM;
+    }
+    if (pa >= chip->nbuf_base && pa - chip->nbuf_base < chip->nbuf_size) {
+        return RKNPU_MEM_NBUF;
+    }
+    return RKNPU_MEM_DRAM;
+}
+
+static bool rk_npu_map(void *opaque, unsigned index, uint32_t iova, uint64_t len, bool write,
+                       RknpuSpan *span)
+{
+    RkNpu *s = opaque;
+    unsigned banks = s->chip->mmu_banks[index];
+    hwaddr pa, xlat, run = rk_iommu_translate(s->core[index].mmu[write ? banks - 1 : 0], iova, len,
+                                              write, &pa);
+    MemoryRegion *mr;
+
+    if (!run) {
+        return false;
+    }
+    RCU_READ_LOCK_GUARD();
+    mr = address_space_translate(&s->as, pa, &xlat, &run, write, MEMTXATTRS_UNSPECIFIED);
+    if (!memory_region_is_ram(mr) || memory_region_is_ram_device(mr) ||
+        (write && (mr->readonly || mr->rom_device))) {
+        trace_rk_npu_no_memory(index, iova, pa);
+        return false;
+    }
+    *span = (RknpuSpan) {
+        .iova = iova,
+        .phys = pa,
+        .len = run,
+        .kind = rk_npu_mem_kind(s->chip, pa),
+    };
+    span->host = address_space_map(&s->as, pa, &span->len, write, MEMTXATTRS_UNSPECIFIED);
+    trace_rk_npu_map(index, iova, pa, span->len, write);
+    return span->host != NULL;
+}
+
+static void rk_npu_unmap(void *opaque, unsigned index, const RknpuSpan *span, bool written)
+{
+    RkNpu *s = opaque;
+
+    address_space_unmap(&s->as, span->host, span->len, written, span->len);
+}
+
+static void rk_npu_irq(void *opaque, unsigned index)
+{
+    RkNpu *s = opaque;
+
+    qemu_bh_schedule(s->irq_bh);
+}
+
+static int64_t rk_npu_now(void *opaque)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
+}
+
+static void rk_npu_log_event(RkNpu *s, const RknpuEvent *ev)
+{
+    g_autofree char *line = rknpu_event_to_json(ev);
+
+    QEMU_LOCK_GUARD(&s->log_lock);
+    fprintf(s->log, "%s\n", line);
+}
+
+static void rk_npu_event(void *opaque, const RknpuEvent *ev)
+{
+    RkNpu *s = opaque;
+
+    if (s->log) {
+        rk_npu_log_event(s, ev);
+    }
+    if (trace_event_get_state_backends(TRACE_RK_NPU_EVENT)) {
+        g_autofree char *text = rknpu_event_to_text(ev);
+
+        trace_rk_npu_event(text);
+    }
+    if (ev->type == RKNPU_EVENT_GUEST_ERROR) {
+        qemu_log_mask(LOG_GUEST_ERROR, "rk-npu: core %u: %s\n", ev->core, ev->text);
+    } else if (ev->type == RKNPU_EVENT_UNIMP) {
+        qemu_log_mask(LOG_UNIMP, "rk-npu: core %u: %s\n", ev->core, ev->text);
+        if (s->strict) {
+            error_report("rk-npu: core %u: %s is not modelled; the machine stops because strict is on",
+                         ev->core, ev->text);
+            qemu_system_vmstop_request_prepare();
+            qemu_system_vmstop_request(RUN_STATE_INTERNAL_ERROR);
+        }
+    }
+}
+
+static const RknpuHost rk_npu_host = {
+    .map = rk_npu_map,
+    .unmap = rk_npu_unmap,
+    .irq = rk_npu_irq,
+    .now = rk_npu_now,
+    .event = rk_npu_event,
+};
+
+/* Registers */
+
+static bool rk_npu_accessible(const RkNpuCore *core)
+{
+    return !core->unpowered && !core->unclocked && !core->in_reset;
+}
+
+/* Counts and reports an access that a board does not survive. */
+static bool rk_npu_check_access(RkNpuCore *core, hwaddr offset)
+{
+    if (rk_npu_accessible(core)) {
+        return true;
+    }
+    core->npu->unpowered_accesses++;
+    qemu_log_mask(LOG_GUEST_ERROR, "rk-npu: core %u: access to register 0x%" HWADDR_PRIx
+                  " while the core is %s\n", core->index, offset,
+                  core->unpowered ? "off" : core->unclocked ? "without clock" : "in reset");
+    return false;
+}
+
+static uint64_t rk_npu_read(void *opaque, hwaddr offset, unsigned size)
+{
+    RkNpuCore *core = opaque;
+    uint32_t value;
+
+    if (!rk_npu_check_access(core, offset)) {
+        return 0;
+    }
+    value = rknpu_read(core->npu->model, core->index, offset);
+    trace_rk_npu_read(core->index, offset, value);
+    return value;
+}
+
+static void rk_npu_write(void *opaque, hwaddr offset, uint64_t value, unsigned size)
+{
+    RkNpuCore *core = opaque;
+
+    if (!rk_npu_check_access(core, offset)) {
+        return;
+    }
+    trace_rk_npu_write(core->index, offset, value);
+    rknpu_write(core->npu->model, core->index, offset, value);
+    rk_npu_update_irq(core);
+}
+
+static const MemoryRegionOps rk_npu_ops = {
+    .read = rk_npu_read,
+    .write = rk_npu_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = { .min_access_size = 4, .max_access_size = 4 },
+    .impl = { .min_access_size = 4, .max_access_size = 4 },
+};
+
+/* Reset, power, stop */
+
+/* Workers that wait for a stalled bank give up while `draining`. */
+static void rk_npu_set_draining(RkNpu *s, RkNpuCore *core, bool draining)
+{
+    for (unsigned b = 0; b < s->chip->mmu_banks[core->index]; b++) {
+        rk_iommu_set_draining(core->mmu[b], draining);
+    }
+}
+
+static void rk_npu_core_reset(RkNpuCore *core)
+{
+    RkNpu *s = core->npu;
+
+    rk_npu_set_draining(s, core, true);
+    rknpu_reset(s->model, core->index);
+    rk_npu_set_draining(s, core, false);
+}
+
+/* Block reset and power-off reach the banks of the core too. */
+static void rk_npu_core_and_mmu_reset(RkNpuCore *core, const char *why)
+{
+    trace_rk_npu_core_reset(core->index, why);
+    rk_npu_core_reset(core);
+    for (unsigned b = 0; b < core->npu->chip->mmu_banks[core->index]; b++) {
+        rk_iommu_force_reset(core->mmu[b]);
+    }
+    rk_npu_update_irq(core);
+}
+
+static void rk_npu_update_access(RkNpuCore *core)
+{
+    for (unsigned b = 0; b < core->npu->chip->mmu_banks[core->index]; b++) {
+        rk_iommu_set_powered(core->mmu[b], rk_npu_accessible(core));
+    }
+}
+
+static void rk_npu_set_power(void *opaque, int n, int level)
+{
+    RkNpuCore *core = &RK_NPU(opaque)->core[n];
+
+    if (core->unpowered == !level) {
+        return;
+    }
+    core->unpowered = !level;
+    trace_rk_npu_power(n, level);
+    if (core->unpowered) {
+        rk_npu_core_and_mmu_reset(core, "power off");
+    }
+    rk_npu_update_access(core);
+}
+
+static void rk_npu_set_clock(void *opaque, int n, int level)
+{
+    RkNpuCore *core = &RK_NPU(opaque)->core[n / RK_NPU_LINES];
+
+    core->unclocked = deposit32(core->unclocked, n % RK_NPU_LINES, 1, !level);
+    rk_npu_update_access(core);
+}
+
+static void rk_npu_set_reset(void *opaque, int n, int level)
+{
+    RkNpuCore *core = &RK_NPU(opaque)->core[n / RK_NPU_LINES];
+    bool was_asserted = extract32(core->in_reset, n % RK_NPU_LINES, 1);
+
+    core->in_reset = deposit32(core->in_reset, n % RK_NPU_LINES, 1, !!level);
+    if (level && !was_asserted) {
+        rk_npu_core_and_mmu_reset(core, "reset line");
+    }
+    rk_npu_update_access(core);
+}
+
+static void rk_npu_reset_enter(Object *obj, ResetType type)
+{
+    RkNpu *s = RK_NPU(obj);
+
+    for (unsigned i = 0; i < s->chip->cores; i++) {
+        rk_npu_core_reset(&s->core[i]);
+    }
+    s->unpowered_accesses = 0;
+}
+
+static void rk_npu_reset_hold(Object *obj, ResetType type)
+{
+    rk_npu_irq_bh(RK_NPU(obj));
+}
+
+static void rk_npu_pause(RkNpu *s)
+{
+    for (unsigned i = 0; i < s->chip->cores; i++) {
+        rk_npu_set_draining(s, &s->core[i], true);
+    }
+    rknpu_pause(s->model);
+    for (unsigned i = 0; i < s->chip->cores; i++) {
+        rk_npu_set_draining(s, &s->core[i], false);
+    }
+    s->paused = true;
+}
+
+static void rk_npu_vm_change(void *opaque, bool running, RunState state)
+{
+    RkNpu *s = opaque;
+
+    if (running && s->paused) {
+        s->paused = false;
+        rknpu_resume(s->model);
+    } else if (!running && !s->paused) {
+        rk_npu_pause(s);
+    }
+}
+
+/* Properties that a person or a program reads */
+
+static char *rk_npu_get_waiting(Object *obj, Error **errp)
+{
+    RkNpu *s = RK_NPU(obj);
+    GString *text = g_string_new(NULL);
+
+    for (unsigned i = 0; s->model && i < s->chip->cores; i++) {
+        RkNpuCore *core = &s->core[i];
+        g_autofree char *state = rknpu_describe(s->model, i);
+
+        g_string_append_printf(text, "core %u: %s%s%s%s\n", i, state,
+                               core->unpowered ? " [off]" : "", core->unclocked ? " [no clock]" : "",
+                               core->in_reset ? " [in reset]" : "");
+        for (unsigned b = 0; b < s->chip->mmu_banks[i]; b++) {
+            rk_iommu_describe(core->mmu[b], text);
+        }
+    }
+    return g_string_free(text, false);
+}
+
+static void rk_npu_append_traffic(GString *json, const RknpuTraffic *t)
+{
+    g_string_append(json, "\"traffic\": {");
+    for (unsigned k = 0; k < RKNPU_MEM_KINDS; k++) {
+        g_string_append_printf(json, "%s\"%s\": {", k ? ", " : "", rknpu_mem_kind_name(k));
+        for (unsigned n = 0; n < RKNPU_STREAMS; n++) {
+            g_string_append_printf(json, "%s\"%s\": %" PRIu64, n ? ", " : "", rknpu_stream_name(n),
+                                   t->bytes[k][n]);
+        }
+        g_string_append_c(json, '}');
+    }
+    g_string_append_c(json, '}');
+}
+
+static char *rk_npu_get_stats(Object *obj, Error **errp)
+{
+    RkNpu *s = RK_NPU(obj);
+    GString *json = g_string_new("[");
+
+    for (unsigned i = 0; s->model && i < s->chip->cores; i++) {
+        RknpuStats st;
+
+        rknpu_stats(s->model, i, &st);
+        g_string_append_printf(json, "%s{\"core\": %u, \"jobs\": %" PRIu64 ", \"tasks\": %" PRIu64
+                               ", \"macs\": %" PRIu64 ", \"busy_ns\": %" PRIu64 ", \"faults\": %" PRIu64
+                               ", \"guest_errors\": %" PRIu64 ", \"unimplemented\": %" PRIu64 ", ",
+                               i ? ", " : "", i, st.jobs, st.tasks, st.macs, st.busy_ns, st.faults,
+                               st.guest_errors, st.unimplemented);
+        rk_npu_append_traffic(json, &st.traffic);
+        g_string_append_c(json, '}');
+    }
+    g_string_append_c(json, ']');
+    return g_string_free(json, false);
+}
+
+static void rk_npu_get_unpowered(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
+{
+    RkNpu *s = RK_NPU(obj);
+    uint64_t value = s->unpowered_accesses;
+
+    for (unsigned i = 0; s->model && i < s->chip->cores; i++) {
+        for (unsigned b = 0; b < s->chip->mmu_banks[i]; b++) {
+            value += rk_iommu_unpowered_accesses(s->core[i].mmu[b]);
+        }
+    }
+    visit_type_uint64(v, name, &value, errp);
+}
+
+/* Construction */
+
+static bool rk_npu_realize_bank(RkNpu *s, RkNpuCore *core, unsigned b, Error **errp)
+{
+    g_autofree char *name = g_strdup_printf("npu%u.mmu%u", core->index, b);
+    g_autofree char *child = g_strdup_printf("core%u-mmu%u", core->index, b);
+    DeviceState *mmu = qdev_new(TYPE_RK_IOMMU);
+    SysBusDevice *sbd = SYS_BUS_DEVICE(mmu);
+
+    core->mmu[b] = RK_IOMMU(mmu);
+    object_property_add_child(OBJECT(s), child, OBJECT(mmu));
+    qdev_prop_set_string(mmu, "bank", name);
+    object_property_set_link(OBJECT(mmu), "memory", OBJECT(s->memory), &error_abort);
+    if (!sysbus_realize_and_unref(sbd, errp)) {
+        return false;
+    }
+    memory_region_add_subregion_overlap(&core->window, s->chip->mmu_offset[core->index][b],
+                                        sysbus_mmio_get_region(sbd, 0), 1);
+    sysbus_connect_irq(sbd, 0, qdev_get_gpio_in_named(DEVICE(s), RK_NPU_MMU_IRQ,
+                                                      core->index * RKNPU_MAX_MMU_BANKS + b));
+    return true;
+}
+
+static bool rk_npu_realize_core(RkNpu *s, unsigned index, Error **errp)
+{
+    RkNpuCore *core = &s->core[index];
+    g_autofree char *name = g_strdup_printf("rk-npu%u", index);
+
+    core->npu = s;
+    core->index = index;
+    memory_region_init_io(&core->window, OBJECT(s), &rk_npu_ops, core, name, s->chip->window);
+    sysbus_init_mmio(SYS_BUS_DEVICE(s), &core->window);
+    sysbus_init_irq(SYS_BUS_DEVICE(s), &core->irq);
+    for (unsigned b = 0; b < s->chip->mmu_banks[index]; b++) {
+        if (!rk_npu_realize_bank(s, core, b, errp)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void rk_npu_realize(DeviceState *dev, Error **errp)
+{
+    RkNpu *s = RK_NPU(dev);
+    RknpuConfig config = { .strict = s->strict };
+
+    s->chip = s->chip_name ? rknpu_chip_by_name(s->chip_name) : NULL;
+    if (!s->chip || !s->memory) {
+        error_setg(errp, "rk-npu needs \"chip\" (rk3588 or rk3576) and the link \"memory\"");
+        return;
+    }
+    if (s->event_log) {
+        s->log = fopen(s->event_log, "w");
+        if (!s->log) {
+            error_setg_file_open(errp, errno, s->event_log);
+            return;
+        }
+    }
+    qdev_init_gpio_in_named(dev, rk_npu_set_power, RK_NPU_POWER, s->chip->cores);
+    qdev_init_gpio_in_named(dev, rk_npu_set_clock, RK_NPU_CLOCK, s->chip->cores * RK_NPU_LINES);
+    qdev_init_gpio_in_named(dev, rk_npu_set_reset, RK_NPU_RESET, s->chip->cores * RK_NPU_LINES);
+    qdev_init_gpio_in_named(dev, rk_npu_set_mmu_irq, RK_NPU_MMU_IRQ,
+                            s->chip->cores * RKNPU_MAX_MMU_BANKS);
+    address_space_init(&s->as, s->memory, TYPE_RK_NPU);
+    s->irq_bh = qemu_bh_new(rk_npu_irq_bh, s);
+    s->model = rknpu_new(s->chip, &rk_npu_host, s, &config);
+    for (unsigned i = 0; i < s->chip->cores; i++) {
+        if (!rk_npu_realize_core(s, i, errp)) {
+            return;
+        }
+    }
+    rk_npu_pause(s); /* until the machine runs */
+    s->vm_change = qemu_add_vm_change_state_handler(rk_npu_vm_change, s);
+}
+
+static void rk_npu_unrealize(DeviceState *dev)
+{
+    RkNpu *s = RK_NPU(dev);
+
+    g_clear_pointer(&s->vm_change, qemu_del_vm_change_state_handler);
+    for (unsigned i = 0; i < s->chip->cores; i++) {
+        rk_npu_set_draining(s, &s->core[i], true);
+    }
+    g_clear_pointer(&s->model, rknpu_free);
+    g_clear_pointer(&s->irq_bh, qemu_bh_delete);
+    address_space_destroy(&s->as);
+    g_clear_pointer(&s->log, fclose);
+}
+
+static void rk_npu_init(Object *obj)
+{
+    RkNpu *s = RK_NPU(obj);
+
+    qemu_mutex_init(&s->log_lock);
+    object_property_add_str(obj, "waiting", rk_npu_get_waiting, NULL);
+    object_property_add_str(obj, "stats", rk_npu_get_stats, NULL);
+    object_property_add(obj, "unpowered-accesses", "uint64", rk_npu_get_unpowered, NULL, NULL, NULL);
+}
+
+static void rk_npu_finalize(Object *obj)
+{
+    qemu_mutex_destroy(&RK_NPU(obj)->log_lock);
+}
+
+/* Snapshots */
+
+static int rk_npu_pre_save(void *opaque)
+{
+    RkNpu *s = opaque;
+
+    for (unsigned i = 0; i < s->chip->cores; i++) {
+        RkNpuCoreSave *save = &s->core[i].save;
+        g_autofree RknpuCoreState *st = g_new0(RknpuCoreState, 1);
+
+        rknpu_get_state(s->model, i, st);
+        memcpy(save->pc, st->pc, sizeof(save->pc));
+        memcpy(save->group, st->group, sizeof(save->group));
+        memcpy(save->pointer, st->pointer, sizeof(save->pointer));
+        memcpy(save->lut, st->lut, sizeof(save->lut));
+        save->raw_status = st->raw_status;
+        save->job_active = st->job_active;
+        save->job_stalled = st->job_stalled;
+        save->job_address = st->job_address;
+        save->job_amount = st->job_amount;
+        save->job_tasks_done = st->job_tasks_done;
+        save->job_tasks_total = st->job_tasks_total;
+        save->global_enable = st->global_enable;
+    }
+    return 0;
+}
+
+static int rk_npu_post_load(void *opaque, int version_id)
+{
+    RkNpu *s = opaque;
+
+    for (unsigned i = 0; i < s->chip->cores; i++) {
+        const RkNpuCoreSave *save = &s->core[i].save;
+        g_autofree RknpuCoreState *st = g_new0(RknpuCoreState, 1);
+
+        memcpy(st->pc, save->pc, sizeof(st->pc));
+        memcpy(st->group, save->group, sizeof(st->group));
+        memcpy(st->pointer, save->pointer, sizeof(st->pointer));
+        memcpy(st->lut, save->lut, sizeof(st->lut));
+        st->raw_status = save->raw_status;
+        st->job_active = save->job_active;
+        st->job_stalled = save->job_stalled;
+        st->job_address = save->job_address;
+        st->job_amount = save->job_amount;
+        st->job_tasks_done = save->job_tasks_done;
+        st->job_tasks_total = save->job_tasks_total;
+        st->global_enable = save->global_enable;
+        if (!rknpu_set_state(s->model, i, st)) {
+            error_report("rk-npu: core %u: the snapshot holds a state that is out of range", i);
+            return -EINVAL;
+        }
+        rk_npu_update_access(&s->core[i]);
+    }
+    return 0;
+}
+
+static const VMStateDescription vmstate_rk_npu_core = {
+    .name = "rk-npu-core",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(mmu_irq, RkNpuCore),
+        VMSTATE_BOOL(unpowered, RkNpuCore),
+        VMSTATE_UINT32(unclocked, RkNpuCore),
+        VMSTATE_UINT32(in_reset, RkNpuCore),
+        VMSTATE_UINT32_ARRAY(save.pc, RkNpuCore, 64),
+        VMSTATE_UINT32_ARRAY(save.group, RkNpuCore, RKNPU_BLOCKS * 2 * RKNPU_BLOCK_WORDS),
+        VMSTATE_UINT32_ARRAY(save.pointer, RkNpuCore, RKNPU_BLOCKS),
+        VMSTATE_INT16_ARRAY(save.lut, RkNpuCore, 2 * RKNPU_LUT_ENTRIES),
+        VMSTATE_UINT32(save.raw_status, RkNpuCore),
+        VMSTATE_UINT32(save.job_active, RkNpuCore),
+        VMSTATE_UINT32(save.job_stalled, RkNpuCore),
+        VMSTATE_UINT32(save.job_address, RkNpuCore),
+        VMSTATE_UINT32(save.job_amount, RkNpuCore),
+        VMSTATE_UINT32(save.job_tasks_done, RkNpuCore),
+        VMSTATE_UINT32(save.job_tasks_total, RkNpuCore),
+        VMSTATE_UINT32(save.global_enable, RkNpuCore),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+static const VMStateDescription vmstate_rk_npu = {
+    .name = TYPE_RK_NPU,
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .pre_save = rk_npu_pre_save,
+    .post_load = rk_npu_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_ARRAY(core, RkNpu, RKNPU_MAX_CORES, 1, vmstate_rk_npu_core, RkNpuCore),
+        VMSTATE_UINT64(unpowered_accesses, RkNpu),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+static const Property rk_npu_properties[] = {
+    DEFINE_PROP_STRING("chip", RkNpu, chip_name),
+    DEFINE_PROP_LINK("memory", RkNpu, memory, TYPE_MEMORY_REGION, MemoryRegion *),
+    DEFINE_PROP_BOOL("strict", RkNpu, strict, false),
+    DEFINE_PROP_STRING("event-log", RkNpu, event_log),
+};
+
+static void rk_npu_class_init(ObjectClass *klass, void *data)
+{
+    DeviceClass *dc = DEVICE_CLASS(klass);
+    ResettableClass *rc = RESETTABLE_CLASS(klass);
+
+    dc->desc = "Rockchip NPU";
+    dc->realize = rk_npu_realize;
+    dc->unrealize = rk_npu_unrealize;
+    dc->vmsd = &vmstate_rk_npu;
+    device_class_set_props(dc, rk_npu_properties);
+    rc->phases.enter = rk_npu_reset_enter;
+    rc->phases.hold = rk_npu_reset_hold;
+}
+
+static const TypeInfo rk_npu_types[] = {
+    {
+        .name = TYPE_RK_NPU,
+        .parent = TYPE_SYS_BUS_DEVICE,
+        .instance_size = sizeof(RkNpu),
+        .instance_init = rk_npu_init,
+        .instance_finalize = rk_npu_finalize,
+        .class_init = rk_npu_class_init,
+    },
+};
+
+DEFINE_TYPES(rk_npu_types)
