@@ -56,14 +56,12 @@ static void rk_dtb_check(const RkLayout *l, const char *path)
     int ret;
 
     if (!g_file_get_contents(path, &blob, &size, &err)) {
-        error_report("cannot read the device tree: %s", err->message);
-        exit(1);
+        error_setg(&error_fatal, "cannot read the device tree: %s", err->message);
     }
     ret = size > RK_DTB_MAX_SIZE ? -FDT_ERR_BADSTRUCTURE : fdt_check_full(blob, size);
     if (ret < 0) {
-        error_report("'%s' is not a device tree (%s): give -dtb a file made by dtc", path,
-                     fdt_strerror(ret));
-        exit(1);
+        error_setg(&error_fatal, "'%s' is not a device tree (%s): give -dtb a file made by dtc",
+                   path, fdt_strerror(ret));
     }
     if (fdt_node_check_compatible(blob, 0, l->compatible) != 0) {
         warn_report("'%s' is not for %s: its root node is not compatible with \"%s\"", path, l->chip,
@@ -85,10 +83,9 @@ void rk_dtb_choose(RkMachineState *rms)
         ms->dtb = rk_dtb_find(rms);
     }
     if (!ms->dtb) {
-        error_report("no device tree %s-%s.dtb beside the emulator: check driver=, or name the folder "
-                     "with -machine dtb-dir=DIR or the file with -dtb FILE", rk_layout(rms)->chip,
-                     rms->driver);
-        exit(1);
+        error_setg(&error_fatal, "no device tree %s-%s.dtb beside the emulator: check driver=, or name "
+                   "the folder with -machine dtb-dir=DIR or the file with -dtb FILE",
+                   rk_layout(rms)->chip, rms->driver);
     }
     rk_dtb_check(rk_layout(rms), ms->dtb);
 }

@@ -63,9 +63,8 @@ static void rk_create_dram(RkMachineState *rms)
     if (ms->ram_size < RK_MIN_RAM || ms->ram_size > l->dram_max) {
         g_autofree char *size = size_to_str(ms->ram_size);
 
-        error_report("%s cannot have %s of memory: give -m a size from 512M to %" PRIu64 "G", l->chip,
-                     size, (uint64_t)(l->dram_max / GiB));
-        exit(1);
+        error_setg(&error_fatal, "%s cannot have %s of memory: give -m a size from 512M to %" PRIu64 "G",
+                   l->chip, size, (uint64_t)(l->dram_max / GiB));
     }
     memory_region_init_alias(&rms->dram_low, OBJECT(rms), "dram-low", ms->ram, 0, low);
     memory_region_add_subregion(get_system_memory(), l->dram_base, &rms->dram_low);
@@ -272,15 +271,13 @@ static void rk_check_kernel(const char *file)
     size_t len;
 
     if (!f) {
-        error_report("cannot read the kernel '%s': %s", file, strerror(errno));
-        exit(1);
+        error_setg(&error_fatal, "cannot read the kernel '%s': %s", file, strerror(errno));
     }
     len = fread(head, 1, sizeof(head), f);
     fclose(f);
     if (!rk_is_arm64_kernel(head, len)) {
-        error_report("'%s' is not an arm64 kernel: give -kernel an arm64 Image, Image.gz, EFI zboot "
-                     "image, uImage or ELF file", file);
-        exit(1);
+        error_setg(&error_fatal, "'%s' is not an arm64 kernel: give -kernel an arm64 Image, Image.gz, "
+                   "EFI zboot image, uImage or ELF file", file);
     }
 }
 

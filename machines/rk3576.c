@@ -8,6 +8,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/units.h"
+#include "qapi/error.h"
 #include "cpu.h"
 #include "hw/intc/arm_gic.h"
 #include "hw/irq.h"
@@ -16,6 +17,7 @@
 #include "hw/soc/rk-cru.h"
 #include "hw/soc/rk-pmu.h"
 #include "hw/soc/rk-scmi.h"
+#include "rk-cpu.h"
 #include "rk-machine.h"
 
 #define TYPE_RK3576_MACHINE MACHINE_TYPE_NAME("rk3576")
@@ -58,8 +60,8 @@ static const RkBlock rk3576_blocks[] = {
 };
 
 static const RkCluster rk3576_clusters[] = {
-    { ARM_CPU_TYPE_NAME("cortex-a53"), 4, 0x000, 0x001 },
-    { ARM_CPU_TYPE_NAME("cortex-a72"), 4, 0x100, 0x001 },
+    { TYPE_RK_CORTEX_A53, 4, 0x000, 0x001 },
+    { TYPE_RK_CORTEX_A72, 4, 0x100, 0x001 },
 };
 
 static const RkLayout rk3576_layout = {
@@ -72,6 +74,7 @@ static const RkLayout rk3576_layout = {
     .dram_base = 0x40000000,
     .dram_low_size = 16 * GiB,
     .dram_high_base = 0x440000000,
+    .dram_max = 16 * GiB,
     .firmware_reserved = 2 * MiB,
     .cru_type = TYPE_RK3576_CRU,
     .pmu_type = TYPE_RK3576_PMU,
