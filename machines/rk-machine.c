@@ -54,18 +54,26 @@ uint64_t rk_dram_high_size(const RkMachineState *rms)
     return MACHINE(rms)->ram_size - rk_dram_low_size(rms);
 }
 
+/* Called before the memory is allocated. */
+static ram_addr_t rk_check_ram_size(ram_addr_t size)
+{
+    const RkLayout *l = rk_layout(RK_MACHINE(current_machine));
+
+    if (size < RK_MIN_RAM || size > l->dram_max) {
+        g_autofree char *text = size_to_str(size);
+
+        error_setg(&error_fatal, "%s cannot have %s of memory: give -m a size from 512M to %" PRIu64 "G",
+                   l->chip, text, (uint64_t)(l->dram_max / GiB));
+    }
+    return size;
+}
+
 static void rk_create_dram(RkMachineState *rms)
 {
     MachineState *ms = MACHINE(rms);
     const RkLayout *l = rk_layout(rms);
     uint64_t low = rk_dram_low_size(rms), high = rk_dram_high_size(rms);
 
-    if (ms->ram_size < RK_MIN_RAM || ms->ram_size > l->dram_max) {
-        g_autofree char *size = size_to_str(ms->ram_size);
-
-        error_setg(&error_fatal, "%s cannot have %s of memory: give -m a size from 512M to %" PRIu64 "G",
-                   l->chip, size, (uint64_t)(l->dram_max / GiB));
-    }
     memory_region_init_alias(&rms->dram_low, OBJECT(rms), "dram-low", ms->ram, 0, low);
     memory_region_add_subregion(get_system_memory(), l->dram_base, &rms->dram_low);
     if (high) {
@@ -384,6 +392,7 @@ static void rk_machine_class_init(ObjectClass *oc, void *data)
     MachineClass *mc = MACHINE_CLASS(oc);
 
     mc->init = rk_machine_init;
+    mc->fixup_ram_size = rk_check_ram_size;
     mc->max_cpus = RK_MAX_CPUS;
     mc->default_cpus = RK_MAX_CPUS;
     mc->default_ram_size = 4 * GiB;
