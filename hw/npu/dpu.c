@@ -382,7 +382,9 @@ void rknpu_dpu_count_output(RknpuDpuState *dpu)
     bool dense = out->line_pitch == (int64_t)row;
 
     for (unsigned g = 0; g < atoms; g++) {
-        for (unsigned y = 0; y < (dense ? 1 : out->height); y++) {
+        bool stored = g % out->pass_atoms < out->stored_atoms;
+
+        for (unsigned y = 0; stored && y < (dense ? 1 : out->height); y++) {
             rknpu_mem_count(dpu->job->mem, RKNPU_STREAM_OUTPUT, rknpu_output_address(out, g, y, 0),
                             dense ? row * out->height : row);
         }

@@ -71,6 +71,9 @@ static RknpuTaskResult compute_run(Flying *f, const RknpuRun *run)
 static RknpuTaskResult compute_row(Flying *f, const RknpuOutput *out, unsigned y)
 {
     for (unsigned c = 0; c < out->channels; c += out->atom) {
+        if (c / out->atom % out->pass_atoms >= out->stored_atoms) {
+            continue;
+        }
         for (unsigned x = 0; x < f->width; x += RKNPU_RUN_PIXELS) {
             RknpuRun run = {
                 .channel = c,

@@ -193,6 +193,9 @@ static void lut_write(RknpuCore *core, uint32_t offset, uint32_t value, RknpuNot
     int16_t *entry;
 
     if (!(cfg & LUT_WRITE)) {
+        if (value == 0) {
+            return; /* drivers clear the register in every program */
+        }
         rknpu_note(core, notes, RKNPU_EVENT_GUEST_ERROR, offset, value,
                    "written while LUT_ACCESS_CFG is set to reading");
         return;

@@ -540,6 +540,7 @@ static RknpuTaskResult decode_output(const RknpuJob *job, RknpuType proc, RknpuO
     if (out->pass_atoms == 0) {
         out->pass_atoms = 1;
     }
+    out->stored_atoms = out->pass_atoms;
     out->surface_pitch = field(job, RKNPU_F_DST_SURF_STRIDE);
     out->line_pitch = (out->width + field(job, RKNPU_F_NOTCH)) * ATOM_BYTES;
     out->pass_pitch = field(job, RKNPU_F_SURFACE_ADD);
@@ -598,8 +599,22 @@ static RknpuTaskResult decode_dpu(const RknpuJob *job, RknpuTask *task)
     return r;
 }
 
+/*
+ * A pass of a DPU-only task is one input atom. When its results fill more output atoms than SIZE_E says,
+ * only that many are written: fp16 sums with fp32 output and SIZE_E 0 leave the first four channels of
+ * eight where programs find them on a board (allbilly/rk3588, elementwise fp32).
+ */
+static void limit_passes(const RknpuCube *in, RknpuOutput *out)
+{
+    unsigned made = in->atom / out->atom;
+
+    if (made > out->pass_atoms) {
+        out->pass_atoms = made;
+    }
+}
+
 /* The main input of a DPU-only task (MRDMA). */
-static RknpuTaskResult decode_flying(const RknpuJob *job, RknpuCube *in)
+static RknpuTaskResult decode_flying(const RknpuJob *job, RknpuCube *in, RknpuOutput *out)
 {
     in->type = field(job, RKNPU_F_RDMA_IN_PRECISION);
     in->base = address(job, RKNPU_F_SRC_BASE_ADDR);
@@ -617,6 +632,7 @@ static RknpuTaskResult decode_flying(const RknpuJob *job, RknpuCube *in)
     if (field(job, RKNPU_F_MRDMA_DISABLE)) {
         return invalid(job, "DPU_RDMA FEATURE_MODE_CFG MRDMA_DISABLE of a DPU-only task", 1);
     }
+    limit_passes(in, out);
     return RKNPU_TASK_OK;
 }
 
@@ -715,7 +731,7 @@ RknpuTaskResult rknpu_task_decode(const RknpuJob *job, RknpuTask *task)
         return r;
     }
     if (task->kind == RKNPU_TASK_FLYING) {
-        return decode_flying(job, &task->flying);
+        return decode_flying(job, &task->flying, &task->dpu.out);
     }
     if (r == RKNPU_TASK_OK &&
         rknpu_type_is_float(task->conv.type) != rknpu_type_is_float(task->dpu.type)) {

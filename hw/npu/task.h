@@ -226,6 +226,7 @@ typedef struct RknpuOutput {
     unsigned original_channels;
     unsigned atom;      /* channels of one 16-byte atom */
     unsigned pass_atoms;
+    unsigned stored_atoms; /* of a pass, from its first on; the others are computed and not written */
     int64_t pass_pitch;
     int64_t surface_pitch;
     int64_t line_pitch;
