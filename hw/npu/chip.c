@@ -20,8 +20,8 @@ static const RknpuRegRow rk3588_rows[] = { RK3588_REGS(REG_ROW, FIELD_ROW_88) };
 static const RknpuRegRow rk3576_rows[] = { RK3576_REGS(REG_ROW, FIELD_ROW_76) };
 
 /*
- * AT(id, register, field, ...): the task field `id` is that register field; the rest sets sign, bias,
- * lsl. WORD takes a register whole, SPAN bits that the manual and the register list group differently.
+ * AT(id, register, field, ...): the task field `id` is that register field; the rest sets sign,
+ * bias, lsl. WORD takes a register whole.
  */
 #define PLACE(r, s, w, ...) { .reg = (r), .shift = (s), .width = (w), __VA_ARGS__ }
 #define MINUS_ONE .bias = 1
@@ -29,7 +29,8 @@ static const RknpuRegRow rk3576_rows[] = { RK3576_REGS(REG_ROW, FIELD_ROW_76) };
 #define IN_ATOMS .lsl = 4 /* counts 16-byte pixels; the field's value is bytes */
 
 #define AT(id, r, f, ...) \
-    [RKNPU_F_##id] = PLACE(RK3588_##r, RK3588_##r##__##f##_SHIFT, RK3588_##r##__##f##_WIDTH, __VA_ARGS__)
+    [RKNPU_F_##id] = \
+        PLACE(RK3588_##r, RK3588_##r##__##f##_SHIFT, RK3588_##r##__##f##_WIDTH, __VA_ARGS__)
 #define WORD(id, r, ...) [RKNPU_F_##id] = PLACE(RK3588_##r, 0, 32, __VA_ARGS__)
 /* Addresses: the engines ignore the low four bits. */
 #define ADDRESS(id, r) [RKNPU_F_##id] = PLACE(RK3588_##r, 4, 28, IN_ATOMS)
@@ -230,7 +231,8 @@ static const RknpuField rk3588_fields[RKNPU_FIELDS] = {
 #undef WORD
 #undef ADDRESS
 #define AT(id, r, f, ...) \
-    [RKNPU_F_##id] = PLACE(RK3576_##r, RK3576_##r##__##f##_SHIFT, RK3576_##r##__##f##_WIDTH, __VA_ARGS__)
+    [RKNPU_F_##id] = \
+        PLACE(RK3576_##r, RK3576_##r##__##f##_SHIFT, RK3576_##r##__##f##_WIDTH, __VA_ARGS__)
 #define WORD(id, r, ...) [RKNPU_F_##id] = PLACE(RK3576_##r, 0, 32, __VA_ARGS__)
 #define ADDRESS(id, r) [RKNPU_F_##id] = PLACE(RK3576_##r, 4, 28, IN_ATOMS)
 
@@ -351,7 +353,10 @@ const RknpuChip rknpu_rk3588 = {
     .mmu_offset = { { 0x9000, 0xa000 }, { 0xa000 }, { 0xa000 } },
     .amount_scale = 2,
     .task_number_bits = 12,
+    .task_con = RK3588_PC_TASK_CON,
     .task_status = RK3588_PC_TASK_STATUS,
+    .dma_config = RK3588_DDMA_CFG_OUTSTANDING,
+    .global_enable = RK3588_GLOBAL_OPERATION_ENABLE,
     .sram_base = 0xff001000,
     .sram_size = 0xef000,
     .cbuf_banks = 12,
@@ -379,6 +384,7 @@ const RknpuChip rknpu_rk3576 = {
     .mmu_offset = { { 0x2000, 0x2100 }, { 0x2000, 0x2100 } },
     .amount_scale = 2,
     .task_number_bits = 16,
+    .task_con = RK3576_PC_TASK_CON,
     .task_status = RK3576_PC_TASK_STATUS,
     .sram_base = 0x3ff88000,
     .sram_size = 0x78000,

@@ -3,11 +3,12 @@
  * One NPU and its cores, as regfile.c, pc.c and npu.c share them. Internal to the model.
  *
  * Locking
- *   core->lock guards everything in RknpuCore except what is marked "worker" or "fixed". It is held for
- *   register accesses and short state changes only. Nobody holds it during a host callback (map, unmap,
- *   irq, event) or while a task computes, and nobody holds two cores' locks at once. What has to be told
- *   to the host while the lock is held is collected in a RknpuNotes and told after it was released.
- *   core->cancel is an atomic counter, raised by whoever wants the worker back, looked at without lock.
+ *   core->lock guards everything in RknpuCore except what is marked "worker" or "fixed". It is held
+ *   for register accesses and short state changes only. Nobody holds it during a host callback
+ *   (map, unmap, irq, event) or while a task computes, and nobody holds two cores' locks at once.
+ *   What has to be told to the host while the lock is held is collected in a RknpuNotes and told
+ *   after it was released. core->cancel is an atomic counter, raised by whoever wants the worker
+ *   back, looked at without lock.
  *
  *   work   signalled when the worker may have something to do
  *   quiet  broadcast when the worker has let go of a task, or a job ended
@@ -74,10 +75,11 @@ typedef struct RknpuCore {
     unsigned resets;        /* rknpu_reset() calls under way */
     bool job_new;           /* the host has not heard of the job yet */
     bool unimp_seen;        /* since job start; with config.strict it stalls the job */
-    unsigned job_notes;     /* guest errors reported since job start: the event log is not flooded */
+    unsigned job_notes; /* guest errors reported since job start: the event log is not flooded */
     int64_t job_start_ns;
     char *stall_reason;     /* why job_stalled; may be NULL after a load */
-    uint32_t reported[RKNPU_WINDOW_WORDS / 32]; /* registers already reported as unknown or unmodelled */
+    /* registers already reported as unknown or unmodelled */
+    uint32_t reported[RKNPU_WINDOW_WORDS / 32];
 
     int cancel;             /* atomic */
     RknpuJob job;           /* worker */
@@ -93,10 +95,10 @@ struct RknpuNpu {
     RknpuCore core[RKNPU_MAX_CORES];
 };
 
-/* Values of a register's field, by the names of regs-rk3588.h; the PC block is common to both chips. */
+/* Bits of a field, and index of a PC register, by the common names of regs.h. */
 #define RKNPU_MASK(reg_field) \
-    ((uint32_t)(((UINT64_C(1) << RK3588_##reg_field##_WIDTH) - 1) << RK3588_##reg_field##_SHIFT))
-#define RKNPU_PC_WORD(reg) (RK3588_PC_##reg / 4)
+    ((uint32_t)(((UINT64_C(1) << RKNPU_##reg_field##_WIDTH) - 1) << RKNPU_##reg_field##_SHIFT))
+#define RKNPU_PC_WORD(reg) (RKNPU_PC_##reg / 4)
 
 /* --- regfile.c: grouped registers. Callers hold the core's lock. --- */
 
@@ -128,14 +130,18 @@ uint32_t rknpu_unit_of(RknpuBlock block);
 uint32_t rknpu_pc_read(const RknpuCore *core, uint32_t offset);
 void rknpu_pc_write(RknpuCore *core, uint32_t offset, uint32_t value, RknpuNotes *notes);
 
-/* A write of GLOBAL OPERATION_ENABLE: starts blocks whose registers the CPU has written. Lock held. */
+/*
+ * A write of GLOBAL OPERATION_ENABLE: starts blocks whose registers the CPU has written. Lock held.
+ */
 void rknpu_pc_global_enable(RknpuCore *core, uint32_t units, RknpuNotes *notes);
 
 /* True when the worker has a task to run. Lock held. */
 bool rknpu_pc_runnable(const RknpuCore *core);
 
-/* Fetches, decodes and runs the next task of the job. Called by the worker, lock held; it is released
- * inside and held again on return. */
+/*
+ * Fetches, decodes and runs the next task of the job. Called by the worker, lock held; it is
+ * released inside and held again on return.
+ */
 void rknpu_pc_run_task(RknpuCore *core);
 
 /* Forgets the job. Lock held, worker not busy. */
@@ -143,7 +149,10 @@ void rknpu_pc_drop_job(RknpuCore *core);
 
 /* --- npu.c --- */
 
-/* Lock held: takes down that `offset` deserves a report; unknown and unmodelled registers once each. */
+/*
+ * Lock held: takes down that `offset` deserves a report; unknown and unmodelled registers once
+ * each.
+ */
 void rknpu_note(RknpuCore *core, RknpuNotes *notes, RknpuEventType type, uint32_t offset,
                 uint32_t value, const char *what);
 
@@ -158,7 +167,10 @@ void rknpu_update_irq(RknpuCore *core);
 
 int64_t rknpu_now(RknpuCore *core);
 
-/* No lock held: adds a task's traffic to the counters that the guest can read, if the chip has them. */
+/*
+ * No lock held: adds a task's traffic to the counters that the guest can read, if the chip has
+ * them.
+ */
 void rknpu_count_traffic(RknpuCore *core, const RknpuTraffic *traffic);
 
 #endif /* HW_NPU_CORE_H */

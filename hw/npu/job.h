@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The seam between the half that walks command streams (pc.c, regfile.c, memory.c) and the half that
- * computes (task.c, conv.c, dpu.c, ppu.c ...). Internal to the model.
+ * The seam between the half that walks command streams (pc.c, regfile.c, memory.c) and the half
+ * that computes (task.c, conv.c, dpu.c, ppu.c ...). Internal to the model.
  *
  * pc.c fills a RknpuJob for one task: a private copy of the executer groups of all blocks, the unit
  * mask, and a memory window. task.c turns the registers into one validated description and runs it.
@@ -26,7 +26,10 @@ enum {
     RKNPU_UNIT_PPU_RDMA = 1u << 6,
 };
 
-/* How a task ended. Everything but OK keeps the job from completing (the driver's timeout finds it). */
+/*
+ * How a task ended. Everything but OK keeps the job from completing (the driver's timeout finds
+ * it).
+ */
 typedef enum RknpuTaskResult {
     RKNPU_TASK_OK,
     RKNPU_TASK_READ_FAULT,  /* raw status bit 12 */
@@ -43,9 +46,10 @@ typedef struct RknpuJob {
     const RknpuConfig *config;
     uint32_t unit_mask;
     uint32_t task_number;                          /* inside its job, for reports */
-    uint32_t reg[RKNPU_BLOCKS][RKNPU_BLOCK_WORDS]; /* executer groups; index = (offset & 0xfff) / 4 */
+    /* executer groups; index = (offset & 0xfff) / 4 */
+    uint32_t reg[RKNPU_BLOCKS][RKNPU_BLOCK_WORDS];
     int16_t lut[2][RKNPU_LUT_ENTRIES];             /* [0] LE, [1] LO */
-    uint32_t dma_base;                             /* TASK_DMA_BASE_ADDR, added to every DMA address */
+    uint32_t dma_base; /* TASK_DMA_BASE_ADDR, added to every DMA address */
     RknpuMem *mem;
     uint64_t macs;                                 /* filled by the computing half */
     const int *cancel;                             /* atomic flag: a reset wants the worker back */
@@ -53,7 +57,9 @@ typedef struct RknpuJob {
     void (*report)(void *opaque, RknpuEventType type, const char *text, uint64_t value);
 } RknpuJob;
 
-/* Decodes and computes one task. Never blocks on locks; looks at job->cancel at least once a row. */
+/*
+ * Decodes and computes one task. Never blocks on locks; looks at job->cancel at least once a row.
+ */
 RknpuTaskResult rknpu_task_run(RknpuJob *job);
 
 /* Value of a field in the job's registers, normalised as chip.h says. */
@@ -62,7 +68,10 @@ int64_t rknpu_field(const RknpuJob *job, RknpuFieldId id);
 /* True when a reset wants the worker back. */
 bool rknpu_cancelled(const RknpuJob *job);
 
-/* Reports a guest mistake (RKNPU_EVENT_GUEST_ERROR) or an unmodelled mode (RKNPU_EVENT_UNIMP) by name. */
+/*
+ * Reports a guest mistake (RKNPU_EVENT_GUEST_ERROR) or an unmodelled mode (RKNPU_EVENT_UNIMP) by
+ * name.
+ */
 void rknpu_report(const RknpuJob *job, RknpuEventType type, uint64_t value, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -70,16 +79,17 @@ void rknpu_report(const RknpuJob *job, RknpuEventType type, uint64_t value, cons
  * Memory window. Addresses are IOVAs after dma_base has been added; ranges that pass 4 GiB fail.
  *
  * rknpu_mem_read/write copy; false = fault (already recorded and reported).
- * rknpu_mem_view gives a read-only pointer to `len` bytes: straight into guest memory when they are one
- *   span, else gathered into a buffer of the window. NULL = fault, or `len` above RKNPU_VIEW_MAX (then
- *   nothing is recorded: ask for less). Valid until rknpu_mem_release.
- * rknpu_mem_view_out is the same for writing; what is stored reaches guest memory at rknpu_mem_release
- *   at the latest. The gathered form holds the old bytes, so gaps between rows stay as they were.
+ * rknpu_mem_view gives a read-only pointer to `len` bytes: straight into guest memory when they are
+ *   one span, else gathered into a buffer of the window. NULL = fault, or `len` above
+ *   RKNPU_VIEW_MAX (then nothing is recorded: ask for less). Valid until rknpu_mem_release.
+ * rknpu_mem_view_out is the same for writing; what is stored reaches guest memory at
+ *   rknpu_mem_release at the latest. The gathered form holds the old bytes, so gaps between rows
+ *   stay as they were.
  * rknpu_mem_release ends all views; false = a gathered output could not be written back.
  * rknpu_mem_faulted_write tells whether the window's first fault was a write.
- * rknpu_mem_count adds the bytes [iova, iova + len) to the traffic counters, split by kind of memory, and
- *   reports them as one event a span. Views and copies count nothing by themselves: the computing half
- *   says what the hardware would have moved, once.
+ * rknpu_mem_count adds the bytes [iova, iova + len) to the traffic counters, split by kind of
+ *   memory, and reports them as one event a span. Views and copies count nothing by themselves: the
+ *   computing half says what the hardware would have moved, once.
  */
 #define RKNPU_VIEW_MAX (64u << 20)
 bool rknpu_mem_read(RknpuMem *mem, RknpuStream stream, uint32_t iova, void *to, uint64_t len);

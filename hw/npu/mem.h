@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Life of a memory window (RknpuMem, job.h): one a task, owned by whoever runs the task. Internal to
- * the model; a test makes one to run the computing half without a command stream.
+ * Life of a memory window (RknpuMem, job.h): one a task, owned by whoever runs the task. Internal
+ * to the model; a test makes one to run the computing half without a command stream.
  */
 #ifndef HW_NPU_MEM_H
 #define HW_NPU_MEM_H
@@ -9,12 +9,15 @@
 #include "job.h"
 
 /*
- * An empty window of `core` onto the host's memory. `host` must outlive the window. `task` is the task
- * number in the events that the window reports (READ, WRITE, FAULT). Never fails.
+ * An empty window of `core` onto the host's memory. `host` must outlive the window. `task` is the
+ * task number in the events that the window reports (READ, WRITE, FAULT). Never fails.
  */
 RknpuMem *rknpu_mem_new(const RknpuHost *host, void *opaque, unsigned core, unsigned task);
 
-/* Gives every span back (without writing gathered outputs: rknpu_mem_release() does that) and frees. */
+/*
+ * Gives every span back (without writing gathered outputs: rknpu_mem_release() does that) and
+ * frees.
+ */
 void rknpu_mem_free(RknpuMem *mem);
 
 /* What rknpu_mem_count() has added up so far. */

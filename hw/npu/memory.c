@@ -3,13 +3,14 @@
  * The memory window of one task: views of device memory as host pointers, copies, traffic counts.
  *
  *   contiguous   [iova ......... iova+len)  -> one span, pointer straight into guest memory
- *   scattered    [page][page][page]         -> gathered into a buffer; an output goes back at release
+ *   scattered    [page][page][page]         -> gathered into a buffer; an output goes back at
+ *                release
  *
  * A window keeps every span that a direct view stands on until release, and hands it to later views
- * that lie inside. A read is mapped up to READ_AHEAD bytes past what was asked, so that the rows of one
- * buffer share a span; a write is mapped exactly, because its owner may mark pages dirty by the span.
- * Copies and gathered views give their spans back at once. The guest chooses lengths: buffers come from
- * g_try_malloc, one is at most RKNPU_VIEW_MAX, all together VIEW_TOTAL_MAX.
+ * that lie inside. A read is mapped up to READ_AHEAD bytes past what was asked, so that the rows of
+ * one buffer share a span; a write is mapped exactly, because its owner may mark pages dirty by the
+ * span. Copies and gathered views give their spans back at once. The guest chooses lengths: buffers
+ * come from g_try_malloc, one is at most RKNPU_VIEW_MAX, all together VIEW_TOTAL_MAX.
  *
  * A window belongs to one thread and takes no lock.
  */
@@ -123,7 +124,8 @@ static void record_fault(RknpuMem *mem, RknpuStream stream, uint32_t iova, bool 
 }
 
 /* True when [iova, iova + len) does not leave the 32-bit address space; else it is a fault at 0. */
-static bool in_address_space(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len, bool write)
+static bool in_address_space(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len,
+                             bool write)
 {
     if (len <= ADDRESS_END - iova) {
         return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The public face of the model (rknpu/npu.h): cores, their workers, register access by a CPU, reset,
- * pause, snapshots, statistics. core.h has the locking rule.
+ * The public face of the model (rknpu/npu.h): cores, their workers, register access by a CPU,
+ * reset, pause, snapshots, statistics. core.h has the locking rule.
  *
  *   CPU thread                          worker of the core
  *   rknpu_write(OPERATION_ENABLE)       waits on core->work
@@ -133,7 +133,10 @@ void rknpu_update_irq(RknpuCore *core)
     }
 }
 
-/* --- Traffic counters of the chips that have them: in core 0's window, the other cores' under "core" --- */
+/*
+ * --- Traffic counters of the chips that have them: in core 0's window, the other cores' under
+ * "core" ---
+ */
 
 enum { COUNT_WRITE, COUNT_READ, COUNT_WEIGHT };
 
@@ -163,7 +166,10 @@ void rknpu_count_traffic(RknpuCore *core, const RknpuTraffic *traffic)
     g_mutex_unlock(&owner->lock);
 }
 
-/* The counter register at `offset`: which set, and which of its registers (-1: control); false = none. */
+/*
+ * The counter register at `offset`: which set, and which of its registers (-1: control); false =
+ * none.
+ */
 static bool find_counter(const RknpuCore *core, uint32_t offset, int *set, int *kind)
 {
     if (core->number != 0) {
@@ -215,13 +221,23 @@ static void write_counter(RknpuCore *core, int set, int kind, uint32_t offset, u
 
 static bool is_dma(const RknpuCore *core, uint32_t offset)
 {
-    return (offset & ~0xfffu) == RK3588_DDMA_CFG_OUTSTANDING &&
-           (offset & 0xfff) / 4 < RKNPU_DMA_WORDS && core->npu->map.dma[(offset & 0xfff) / 4].known;
+    uint32_t base = core->npu->chip->dma_config;
+    uint32_t word = (offset & 0xfff) / 4;
+
+    return base && (offset & ~0xfffu) == base && word < RKNPU_DMA_WORDS &&
+           core->npu->map.dma[word].known;
+}
+
+static void write_dma(RknpuCore *core, uint32_t offset, uint32_t value)
+{
+    uint32_t word = (offset & 0xfff) / 4;
+
+    core->state.dma[word] = value & core->npu->map.dma[word].bits;
 }
 
 static bool is_global(const RknpuCore *core, uint32_t offset)
 {
-    return offset == RK3588_GLOBAL_OPERATION_ENABLE && offset < core->npu->chip->window;
+    return core->npu->chip->global_enable && offset == core->npu->chip->global_enable;
 }
 
 static uint32_t read_register(RknpuCore *core, uint32_t offset, RknpuNotes *notes)
@@ -258,7 +274,7 @@ static void write_register(RknpuCore *core, uint32_t offset, uint32_t value, Rkn
     } else if (find_counter(core, offset, &set, &kind)) {
         write_counter(core, set, kind, offset, value, notes);
     } else if (is_dma(core, offset)) {
-        core->state.dma[(offset & 0xfff) / 4] = value & core->npu->map.dma[(offset & 0xfff) / 4].bits;
+        write_dma(core, offset, value);
     } else if (is_global(core, offset)) {
         rknpu_pc_global_enable(core, value, notes);
     } else {
@@ -509,7 +525,7 @@ static void describe_job(const RknpuCore *core, GString *out)
         g_string_append(out, "idle");
         return;
     }
-    g_string_append_printf(out, state->job_stalled ? "stalled in task %u of %u" : "running task %u of %u",
+    g_string_append_printf(out, "%s task %u of %u", state->job_stalled ? "stalled in" : "running",
                            state->job_tasks_done + 1, state->job_tasks_total);
     if (core->stall_reason) {
         g_string_append_printf(out, " (%s)", core->stall_reason);
@@ -530,8 +546,9 @@ char *rknpu_describe(RknpuNpu *npu, unsigned number)
     g_string_append_printf(out, "%s NPU core %u: ", npu->chip->name, number);
     describe_job(core, out);
     g_string_append_printf(out, "; last register written %s = 0x%08x", last, core->last_value);
-    g_string_append_printf(out, "; raw status 0x%x, mask 0x%x, interrupt %s", core->state.raw_status,
-                           core->state.pc[RKNPU_PC_WORD(INTERRUPT_MASK)], level(core) ? "high" : "low");
+    g_string_append_printf(out, "; raw status 0x%x, mask 0x%x, interrupt %s",
+                           core->state.raw_status, core->state.pc[RKNPU_PC_WORD(INTERRUPT_MASK)],
+                           level(core) ? "high" : "low");
     g_mutex_unlock(&core->lock);
     return g_string_free(out, FALSE);
 }

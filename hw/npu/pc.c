@@ -4,19 +4,19 @@
  *
  * A command word, 64 bits, little endian:
  *   [15:0] register offset   [47:16] value   [63:48] target: one block bit, bit 0 set for a write
- * A program ends at the word 0x0081:0x0008 = unit mask, wherever that is: drivers ask for up to four
- * words more than a program has, and what lies behind the end is not executed.
+ * A program ends at the word 0x0081:0x0008 = unit mask, wherever that is: drivers ask for up to
+ * four words more than a program has, and what lies behind the end is not executed.
  *
  *   OPERATION_ENABLE = 1 -> program at BASE_ADDRESS -> unit mask -> task -> counter + 1
  *        counter < TASK_NUMBER: the program that the last one named (0x10, 0x14), and so on
  *        else: raw status bit of the block that finishes the last task
  *
- * TASK_NUMBER ends the walk, never the end of the chain: drivers submit one task of a longer chain. A
- * named address serves once; the amount stays until overwritten. A next address of 0 before TASK_NUMBER
- * is reached leaves the job hanging, as on boards.
+ * TASK_NUMBER ends the walk, never the end of the chain: drivers submit one task of a longer chain.
+ * A named address serves once; the amount stays until overwritten. A next address of 0 before
+ * TASK_NUMBER is reached leaves the job hanging, as on boards.
  *
- * Facts: RK3588 TRM Part 1 chapter 36; Linux drivers/accel/rocket; Rockchip's rknpu driver 0.9.8; streams
- * of Rockchip's runtime. docs/hardware-notes.md names the sources of each rule.
+ * Facts: RK3588 TRM Part 1 chapter 36; Linux drivers/accel/rocket; Rockchip's rknpu driver 0.9.8;
+ * streams of Rockchip's runtime. docs/hardware-notes.md names the sources of each rule.
  */
 #include <string.h>
 #include "core.h"
@@ -33,7 +33,7 @@
 
 static uint32_t task_number(const RknpuCore *core)
 {
-    return core->state.pc[RKNPU_PC_WORD(TASK_CON)] &
+    return core->state.pc[core->npu->chip->task_con / 4] &
            ((1u << core->npu->chip->task_number_bits) - 1);
 }
 
@@ -56,15 +56,15 @@ uint32_t rknpu_pc_read(const RknpuCore *core, uint32_t offset)
     const RknpuCoreState *state = &core->state;
 
     switch (offset) {
-    case RK3588_PC_VERSION:
+    case RKNPU_PC_VERSION:
         return core->npu->chip->version;
-    case RK3588_PC_VERSION_NUM:
+    case RKNPU_PC_VERSION_NUM:
         return core->npu->chip->version_num;
-    case RK3588_PC_INTERRUPT_CLEAR:
+    case RKNPU_PC_INTERRUPT_CLEAR:
         return 0;
-    case RK3588_PC_INTERRUPT_STATUS:
+    case RKNPU_PC_INTERRUPT_STATUS:
         return state->raw_status & state->pc[RKNPU_PC_WORD(INTERRUPT_MASK)];
-    case RK3588_PC_INTERRUPT_RAW_STATUS:
+    case RKNPU_PC_INTERRUPT_RAW_STATUS:
         return state->raw_status;
     default:
         if (offset == core->npu->chip->task_status) {
@@ -97,10 +97,10 @@ static void write_enable(RknpuCore *core, uint32_t value, RknpuNotes *notes)
         return; /* never stops a job: Rockchip's driver writes 1 and at once 0 */
     }
     if (state->job_active) {
-        rknpu_note(core, notes, RKNPU_EVENT_GUEST_ERROR, RK3588_PC_OPERATION_ENABLE, value,
+        rknpu_note(core, notes, RKNPU_EVENT_GUEST_ERROR, RKNPU_PC_OPERATION_ENABLE, value,
                    "written while a job runs; ignored");
     } else if (base & RKNPU_MASK(PC_BASE_ADDRESS__PC_SEL)) {
-        rknpu_note(core, notes, RKNPU_EVENT_GUEST_ERROR, RK3588_PC_OPERATION_ENABLE, value,
+        rknpu_note(core, notes, RKNPU_EVENT_GUEST_ERROR, RKNPU_PC_OPERATION_ENABLE, value,
                    "written while BASE_ADDRESS selects the CPU as source of registers; ignored");
     } else {
         state->job_by_host = 0;
@@ -119,10 +119,10 @@ void rknpu_pc_global_enable(RknpuCore *core, uint32_t units, RknpuNotes *notes)
         return;
     }
     if (state->job_active) {
-        rknpu_note(core, notes, RKNPU_EVENT_GUEST_ERROR, RK3588_GLOBAL_OPERATION_ENABLE, units,
+        rknpu_note(core, notes, RKNPU_EVENT_GUEST_ERROR, core->npu->chip->global_enable, units,
                    "written while a job runs; ignored");
     } else if (!(state->pc[RKNPU_PC_WORD(BASE_ADDRESS)] & RKNPU_MASK(PC_BASE_ADDRESS__PC_SEL))) {
-        rknpu_note(core, notes, RKNPU_EVENT_GUEST_ERROR, RK3588_GLOBAL_OPERATION_ENABLE, units,
+        rknpu_note(core, notes, RKNPU_EVENT_GUEST_ERROR, core->npu->chip->global_enable, units,
                    "written while BASE_ADDRESS selects programs as source of registers; ignored");
     } else {
         state->job_by_host = 1;
@@ -134,17 +134,16 @@ void rknpu_pc_global_enable(RknpuCore *core, uint32_t units, RknpuNotes *notes)
     }
 }
 
-static void write_task_con(RknpuCore *core, uint32_t value, RknpuNotes *notes)
+static void write_task_con(RknpuCore *core, uint32_t offset, uint32_t value, RknpuNotes *notes)
 {
     uint32_t clear = task_count_clear(core->npu->chip);
 
-    core->state.pc[RKNPU_PC_WORD(TASK_CON)] =
-        value & core->npu->map.pc[RKNPU_PC_WORD(TASK_CON)].bits & ~clear;
+    core->state.pc[offset / 4] = value & core->npu->map.pc[offset / 4].bits & ~clear;
     if (!(value & clear)) {
         return;
     }
     if (core->state.job_active) {
-        rknpu_note(core, notes, RKNPU_EVENT_GUEST_ERROR, RK3588_PC_TASK_CON, value,
+        rknpu_note(core, notes, RKNPU_EVENT_GUEST_ERROR, offset, value,
                    "clears the counter of a running job; ignored");
     } else {
         core->state.job_tasks_done = 0;
@@ -160,26 +159,28 @@ void rknpu_pc_write(RknpuCore *core, uint32_t offset, uint32_t value, RknpuNotes
         return;
     }
     if (offset == core->npu->chip->task_status) {
-        offset = RK3588_PC_INTERRUPT_STATUS; /* read only as well */
+        rknpu_note(core, notes, RKNPU_EVENT_GUEST_ERROR, offset, value, "is read only");
+        return;
     }
     switch (offset) {
-    case RK3588_PC_VERSION:
-    case RK3588_PC_VERSION_NUM:
-    case RK3588_PC_INTERRUPT_STATUS:
-    case RK3588_PC_INTERRUPT_RAW_STATUS:
+    case RKNPU_PC_VERSION:
+    case RKNPU_PC_VERSION_NUM:
+    case RKNPU_PC_INTERRUPT_STATUS:
+    case RKNPU_PC_INTERRUPT_RAW_STATUS:
         rknpu_note(core, notes, RKNPU_EVENT_GUEST_ERROR, offset, value, "is read only");
         break;
-    case RK3588_PC_OPERATION_ENABLE:
+    case RKNPU_PC_OPERATION_ENABLE:
         write_enable(core, value, notes);
         break;
-    case RK3588_PC_INTERRUPT_CLEAR:
+    case RKNPU_PC_INTERRUPT_CLEAR:
         core->state.raw_status &= ~value;
         break;
-    case RK3588_PC_TASK_CON:
-        write_task_con(core, value, notes);
-        break;
     default:
-        core->state.pc[offset / 4] = value & info->bits;
+        if (offset == core->npu->chip->task_con) {
+            write_task_con(core, offset, value, notes);
+        } else {
+            core->state.pc[offset / 4] = value & info->bits;
+        }
         break;
     }
 }
@@ -210,11 +211,11 @@ static void write_pc_from_program(RknpuCore *core, uint32_t offset, uint32_t val
     RknpuCoreState *state = &core->state;
 
     switch (offset) {
-    case RK3588_PC_BASE_ADDRESS:
+    case RKNPU_PC_BASE_ADDRESS:
         state->job_address = value & RKNPU_MASK(PC_BASE_ADDRESS__PC_SOURCE_ADDR);
         state->pc[RKNPU_PC_WORD(BASE_ADDRESS)] = state->job_address;
         break;
-    case RK3588_PC_REGISTER_AMOUNTS:
+    case RKNPU_PC_REGISTER_AMOUNTS:
         state->job_amount = value;
         state->pc[RKNPU_PC_WORD(REGISTER_AMOUNTS)] = value;
         break;
@@ -259,7 +260,7 @@ static Decoded decode(RknpuCore *core, unsigned count, unsigned *used, uint32_t 
         if (word == 0 || word == (uint64_t)TARGET_WRITE << 48 || target == TARGET_BARRIER) {
             continue;
         }
-        if (target == TARGET_ENABLE && offset == RK3588_PC_OPERATION_ENABLE) {
+        if (target == TARGET_ENABLE && offset == RKNPU_PC_OPERATION_ENABLE) {
             *units = value;
             *used = i + 1;
             return DECODED_END;
@@ -283,8 +284,8 @@ typedef struct Program {
 } Program;
 
 /*
- * Fetches and decodes page by page, so that nothing behind the end is read beyond its page, and so that
- * a program is applied as far as it could be read. Lock not held.
+ * Fetches and decodes page by page, so that nothing behind the end is read beyond its page, and so
+ * that a program is applied as far as it could be read. Lock not held.
  */
 static RknpuTaskResult fetch(RknpuCore *core, RknpuMem *mem, Program *program)
 {
@@ -307,7 +308,8 @@ static RknpuTaskResult fetch(RknpuCore *core, RknpuMem *mem, Program *program)
         if (!bytes) {
             return RKNPU_TASK_READ_FAULT;
         }
-        memcpy(core->words, bytes, count * sizeof(uint64_t)); /* the guest may rewrite it meanwhile */
+        /* the guest may rewrite it meanwhile */
+        memcpy(core->words, bytes, count * sizeof(uint64_t));
         g_mutex_lock(&core->lock);
         decoded = decode(core, count, &used, &program->units, &notes);
         g_mutex_unlock(&core->lock);
@@ -376,7 +378,10 @@ static RknpuTaskResult compute(RknpuCore *core, RknpuMem *mem, const Program *pr
 
 /* --- Ends --- */
 
-/* Raw bits of a finished task: the last block of the pipe tells, PPU behind DPU, both when both run. */
+/*
+ * Raw bits of a finished task: the last block of the pipe tells, PPU behind DPU, both when both
+ * run.
+ */
 static uint32_t completion_bits(const RknpuCoreState *state, uint32_t units)
 {
     static const struct {
@@ -384,10 +389,10 @@ static uint32_t completion_bits(const RknpuCoreState *state, uint32_t units)
         RknpuBlock block;
         unsigned shift;
     } last[] = {
-        { RKNPU_UNIT_PPU, RKNPU_PPU, RK3588_PC_INTERRUPT_RAW_STATUS__PPU_0_SHIFT },
-        { RKNPU_UNIT_DPU, RKNPU_DPU, RK3588_PC_INTERRUPT_RAW_STATUS__DPU_0_SHIFT },
-        { RKNPU_UNIT_CORE, RKNPU_CORE, RK3588_PC_INTERRUPT_RAW_STATUS__CORE_0_SHIFT },
-        { RKNPU_UNIT_CNA, RKNPU_CNA, RK3588_PC_INTERRUPT_RAW_STATUS__CNA_CSC_0_SHIFT },
+        { RKNPU_UNIT_PPU, RKNPU_PPU, RKNPU_PC_INTERRUPT_RAW_STATUS__PPU_0_SHIFT },
+        { RKNPU_UNIT_DPU, RKNPU_DPU, RKNPU_PC_INTERRUPT_RAW_STATUS__DPU_0_SHIFT },
+        { RKNPU_UNIT_CORE, RKNPU_CORE, RKNPU_PC_INTERRUPT_RAW_STATUS__CORE_0_SHIFT },
+        { RKNPU_UNIT_CNA, RKNPU_CNA, RKNPU_PC_INTERRUPT_RAW_STATUS__CNA_CSC_0_SHIFT },
     };
     uint32_t bits = 0;
 

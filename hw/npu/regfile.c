@@ -6,34 +6,33 @@
  *   block + 0x4  S_POINTER  one a block: which group is written, which executes
  *   block + 0x8 ...         two groups, never cleared between tasks or jobs
  *
- * Programs of Rockchip's compiler write short deltas that inherit from the task two before theirs, so
- * both groups are needed for right results. DPU LUT_ACCESS_CFG and LUT_ACCESS_DATA stand outside the
- * groups: there is one pair of tables.
+ * Programs of Rockchip's compiler write short deltas that inherit from the task two before theirs,
+ * so both groups are needed for right results. DPU LUT_ACCESS_CFG and LUT_ACCESS_DATA stand outside
+ * the groups: there is one pair of tables.
  */
 #include <string.h>
 #include "core.h"
 
 enum { WORD_STATUS, WORD_POINTER, WORD_ENABLE, WORD_GROUPED = WORD_ENABLE };
 
-/* S_POINTER and S_STATUS are alike in all blocks and chips; CNA's names stand for all. */
-#define POINTER RKNPU_MASK(CNA_S_POINTER__POINTER)
-#define POINTER_PP_EN RKNPU_MASK(CNA_S_POINTER__POINTER_PP_EN)
-#define EXECUTER_PP_EN RKNPU_MASK(CNA_S_POINTER__EXECUTER_PP_EN)
-#define POINTER_PP_MODE RKNPU_MASK(CNA_S_POINTER__POINTER_PP_MODE)
-#define POINTER_PP_CLEAR RKNPU_MASK(CNA_S_POINTER__POINTER_PP_CLEAR)
-#define EXECUTER_PP_CLEAR RKNPU_MASK(CNA_S_POINTER__EXECUTER_PP_CLEAR)
-#define EXECUTER RKNPU_MASK(CNA_S_POINTER__EXECUTER)
+#define POINTER RKNPU_MASK(GROUP_S_POINTER__POINTER)
+#define POINTER_PP_EN RKNPU_MASK(GROUP_S_POINTER__POINTER_PP_EN)
+#define EXECUTER_PP_EN RKNPU_MASK(GROUP_S_POINTER__EXECUTER_PP_EN)
+#define POINTER_PP_MODE RKNPU_MASK(GROUP_S_POINTER__POINTER_PP_MODE)
+#define POINTER_PP_CLEAR RKNPU_MASK(GROUP_S_POINTER__POINTER_PP_CLEAR)
+#define EXECUTER_PP_CLEAR RKNPU_MASK(GROUP_S_POINTER__EXECUTER_PP_CLEAR)
+#define EXECUTER RKNPU_MASK(GROUP_S_POINTER__EXECUTER)
 
 static const struct {
     uint16_t base;
     uint32_t unit;
 } blocks[RKNPU_BLOCKS] = {
-    [RKNPU_CNA] = { RK3588_CNA_S_STATUS, RKNPU_UNIT_CNA },
-    [RKNPU_CORE] = { RK3588_CORE_S_STATUS, RKNPU_UNIT_CORE },
-    [RKNPU_DPU] = { RK3588_DPU_S_STATUS, RKNPU_UNIT_DPU },
-    [RKNPU_DPU_RDMA] = { RK3588_DPU_RDMA_S_STATUS, RKNPU_UNIT_DPU_RDMA },
-    [RKNPU_PPU] = { RK3588_PPU_S_STATUS, RKNPU_UNIT_PPU },
-    [RKNPU_PPU_RDMA] = { RK3588_PPU_RDMA_S_STATUS, RKNPU_UNIT_PPU_RDMA },
+    [RKNPU_CNA] = { RKNPU_BASE_CNA, RKNPU_UNIT_CNA },
+    [RKNPU_CORE] = { RKNPU_BASE_CORE, RKNPU_UNIT_CORE },
+    [RKNPU_DPU] = { RKNPU_BASE_DPU, RKNPU_UNIT_DPU },
+    [RKNPU_DPU_RDMA] = { RKNPU_BASE_DPU_RDMA, RKNPU_UNIT_DPU_RDMA },
+    [RKNPU_PPU] = { RKNPU_BASE_PPU, RKNPU_UNIT_PPU },
+    [RKNPU_PPU_RDMA] = { RKNPU_BASE_PPU_RDMA, RKNPU_UNIT_PPU_RDMA },
 };
 
 int rknpu_block_of(uint32_t offset)
@@ -52,7 +51,7 @@ uint32_t rknpu_unit_of(RknpuBlock block)
 }
 
 /* The word of `map` that describes `offset`, or NULL when the model keeps no word there. */
-static RknpuWord *word_at(RknpuRegMap *map, uint32_t offset)
+static RknpuWord *word_at(RknpuRegMap *map, const RknpuChip *chip, uint32_t offset)
 {
     uint32_t word = (offset & 0xfff) / 4;
     int block = rknpu_block_of(offset);
@@ -60,14 +59,13 @@ static RknpuWord *word_at(RknpuRegMap *map, uint32_t offset)
     if (block >= 0) {
         return word < RKNPU_BLOCK_WORDS ? &map->block[block][word] : NULL;
     }
-    switch (offset & ~0xfffu) {
-    case 0:
+    if (offset < 0x1000) {
         return word < RKNPU_PC_WORDS ? &map->pc[word] : NULL;
-    case RK3588_DDMA_CFG_OUTSTANDING:
-        return word < RKNPU_DMA_WORDS ? &map->dma[word] : NULL;
-    default:
-        return NULL;
     }
+    if (chip->dma_config && (offset & ~0xfffu) == chip->dma_config) {
+        return word < RKNPU_DMA_WORDS ? &map->dma[word] : NULL;
+    }
+    return NULL;
 }
 
 void rknpu_regmap_init(RknpuRegMap *map, const RknpuChip *chip)
@@ -76,7 +74,7 @@ void rknpu_regmap_init(RknpuRegMap *map, const RknpuChip *chip)
     const RknpuRegRow *row = rknpu_reg_rows(chip, &rows);
 
     for (const RknpuRegRow *end = row + rows; row < end; row++) {
-        RknpuWord *word = row->field ? NULL : word_at(map, row->offset);
+        RknpuWord *word = row->field ? NULL : word_at(map, chip, row->offset);
         RknpuReg reg;
 
         if (word && rknpu_reg_find(chip, row->offset, &reg)) {
@@ -128,7 +126,9 @@ void rknpu_regfile_task_done(RknpuCoreState *state, uint32_t units)
     }
 }
 
-/* With automatic toggling on, a write does not move the pointer: programs rewrite 0xe every task. */
+/*
+ * With automatic toggling on, a write does not move the pointer: programs rewrite 0xe every task.
+ */
 static uint32_t write_pointer(uint32_t old, uint32_t value, uint32_t bits)
 {
     uint32_t kept = EXECUTER | (value & POINTER_PP_EN ? POINTER : 0);
@@ -151,15 +151,15 @@ static uint32_t status(const RknpuCore *core, RknpuBlock block)
         return 0;
     }
     return rknpu_regfile_executer(&core->state, block)
-           ? operating << RK3588_CNA_S_STATUS__STATUS_1_SHIFT
-           : operating << RK3588_CNA_S_STATUS__STATUS_0_SHIFT;
+           ? operating << RKNPU_GROUP_S_STATUS__STATUS_1_SHIFT
+           : operating << RKNPU_GROUP_S_STATUS__STATUS_0_SHIFT;
 }
 
 /* --- Look-up tables --- */
 
-#define LUT_WRITE RKNPU_MASK(DPU_LUT_ACCESS_CFG__LUT_ACCESS_TYPE)
-#define LUT_TABLE RKNPU_MASK(DPU_LUT_ACCESS_CFG__LUT_TABLE_ID)
-#define LUT_ADDR RKNPU_MASK(DPU_LUT_ACCESS_CFG__LUT_ADDR)
+#define LUT_WRITE RKNPU_MASK(LUT_LUT_ACCESS_CFG__LUT_ACCESS_TYPE)
+#define LUT_TABLE RKNPU_MASK(LUT_LUT_ACCESS_CFG__LUT_TABLE_ID)
+#define LUT_ADDR RKNPU_MASK(LUT_LUT_ACCESS_CFG__LUT_ADDR)
 
 static void set_both_groups(RknpuCoreState *state, RknpuBlock block, uint32_t word, uint32_t value)
 {
@@ -234,8 +234,11 @@ uint32_t rknpu_regfile_read(RknpuCore *core, uint32_t offset)
     }
 }
 
-/* Keeps the value in the group that is being written; unknown words are kept whole, and reported. */
-static void write_group(RknpuCore *core, int block, uint32_t offset, uint32_t value, RknpuNotes *notes)
+/*
+ * Keeps the value in the group that is being written; unknown words are kept whole, and reported.
+ */
+static void write_group(RknpuCore *core, int block, uint32_t offset, uint32_t value,
+                        RknpuNotes *notes)
 {
     RknpuCoreState *state = &core->state;
     uint32_t word = (offset & 0xfff) / 4;
@@ -245,7 +248,8 @@ static void write_group(RknpuCore *core, int block, uint32_t offset, uint32_t va
     if (!info->known) {
         rknpu_note(core, notes, RKNPU_EVENT_UNIMP, offset, value, "written");
     } else if (value & info->unimp) {
-        rknpu_note(core, notes, RKNPU_EVENT_UNIMP, offset, value, "has a mode set that is not modelled");
+        rknpu_note(core, notes, RKNPU_EVENT_UNIMP, offset, value,
+                   "has a mode set that is not modelled");
     }
     state->group[block][group][word] = info->known ? value & info->bits : value;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Look-ups in a chip's register list (include/rknpu/regs.h): masks, reset values, names for messages.
+ * Look-ups in a chip's register list (include/rknpu/regs.h): masks, reset values, names for
+ * messages.
  */
 #include <glib.h>
 #include "rknpu/regs.h"

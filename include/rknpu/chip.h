@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What differs between Rockchip's NPUs, as data. One row a chip in hw/npu/chip.c; no other file asks
- * for a chip's name.
+ * What differs between Rockchip's NPUs, as data. One row a chip in hw/npu/chip.c; no other file
+ * asks for a chip's name.
  *
  * Facts: RK3588 TRM Part 1 chapter 36; Rockchip's rknpu driver 0.9.8 (per-SoC constants);
  * Linux drivers/accel/rocket; public RK3576 captures. docs/hardware-notes.md has the details.
@@ -14,7 +14,8 @@
 
 #define RKNPU_MAX_CORES 3
 #define RKNPU_MAX_MMU_BANKS 2   /* IOMMU register banks of one core */
-#define RKNPU_BLOCK_WORDS 128   /* words kept per block and group: offsets 0x000..0x1fc of the block */
+/* words kept per block and group: offsets 0x000..0x1fc of the block */
+#define RKNPU_BLOCK_WORDS 128
 
 /* Blocks of a core in address order; PC registers are not grouped and live apart. */
 typedef enum RknpuBlock {
@@ -53,14 +54,16 @@ typedef enum RknpuFieldId {
 
 /* How the CNA turns (surface, line) into an address (docs/hardware-notes.md, "Feature cube"). */
 typedef enum RknpuFeaturePitch {
-    RKNPU_PITCH_FOUR_LINE, /* RK3588: LINE_STRIDE per four lines, surface = 4 * DMA_WIDTH + SURF_STRIDE */
+    /* RK3588: LINE_STRIDE per four lines, surface = 4 * DMA_WIDTH + SURF_STRIDE */
+    RKNPU_PITCH_FOUR_LINE,
     RKNPU_PITCH_PLAIN,     /* RK3576: SURF_STRIDE is the surface pitch */
 } RknpuFeaturePitch;
 
 /* How the DPU finds the next pass of surfaces. */
 typedef enum RknpuSurfaceAdd {
     RKNPU_SURFACE_ADD_BYTES,    /* RK3588: SURFACE_ADD = distance of two passes, bytes */
-    RKNPU_SURFACE_ADD_FROM_END, /* RK3576: distance from the end of the pass's first surface, bytes */
+    /* RK3576: distance from the end of the pass's first surface, bytes */
+    RKNPU_SURFACE_ADD_FROM_END,
 } RknpuSurfaceAdd;
 
 typedef enum RknpuDepthwiseWeights {
@@ -94,10 +97,14 @@ typedef struct RknpuChip {
     uint64_t core_base[RKNPU_MAX_CORES];
     unsigned irq_spi[RKNPU_MAX_CORES];
     unsigned mmu_banks[RKNPU_MAX_CORES];
-    uint32_t mmu_offset[RKNPU_MAX_CORES][RKNPU_MAX_MMU_BANKS]; /* inside the core's window, 0x100 each */
+    /* inside the core's window, 0x100 each */
+    uint32_t mmu_offset[RKNPU_MAX_CORES][RKNPU_MAX_MMU_BANKS];
     unsigned amount_scale;        /* command words per REGISTER_AMOUNTS unit */
     unsigned task_number_bits;    /* TASK_CON: number field; PP_EN, COUNT_CLEAR follow */
+    uint32_t task_con;            /* offset of TASK_CON */
     uint32_t task_status;         /* offset of TASK_STATUS */
+    uint32_t dma_config; /* first offset of the AXI settings (DDMA); 0: none in the window */
+    uint32_t global_enable;       /* offset of GLOBAL OPERATION_ENABLE; 0: none */
     uint64_t sram_base, sram_size;
     uint64_t nbuf_base, nbuf_size; /* size 0: no NBUF */
     RknpuCounterRegs counters[2]; /* top, core */
@@ -108,7 +115,7 @@ typedef struct RknpuChip {
     RknpuDepthwiseWeights depthwise_weights;
     RknpuStageCoding stages;
     RknpuPackedPixels packed_pixels;
-    uint32_t lut_access;          /* offset of LUT_ACCESS_CFG, LUT_ACCESS_DATA follows; 0: unknown */
+    uint32_t lut_access; /* offset of LUT_ACCESS_CFG, LUT_ACCESS_DATA follows; 0: unknown */
     const RknpuField *fields;     /* RKNPU_FIELDS entries */
     const struct RknpuRegRow *reg_rows; /* rknpu/regs.h */
     unsigned reg_row_count;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The event log: one stream of facts about what the NPU did, from which every view of memory is made
- * (text, JSON, pictures). The model reports, readers interpret; nobody keeps a second set of books.
+ * The event log: one stream of facts about what the NPU did, from which every view of memory is
+ * made (text, JSON, pictures). The model reports, readers interpret; nobody keeps a second set of
+ * books.
  *
  * Events are handed to RknpuHost.event as they happen, on the thread where they happen. With no
  * consumer the cost is one branch.
@@ -15,13 +16,14 @@
 typedef enum RknpuEventType {
     RKNPU_EVENT_JOB_START,   /* address = program IOVA, a = TASK_NUMBER, b = REGISTER_AMOUNTS */
     RKNPU_EVENT_JOB_END,     /* a = tasks run, b = raw interrupt bits raised */
-    RKNPU_EVENT_JOB_STALL,   /* the job will never complete: text says why; address = IOVA or program */
+    /* the job will never complete: text says why; address = IOVA or program */
+    RKNPU_EVENT_JOB_STALL,
     RKNPU_EVENT_JOB_CANCEL,  /* reset or removal stopped a running job */
     RKNPU_EVENT_TASK_START,  /* address = program IOVA, a = unit mask, b = words executed */
     RKNPU_EVENT_TASK_END,    /* a = unit mask, b = MACs done (low 64 bits), duration_ns set */
     RKNPU_EVENT_READ,        /* stream, kind, address = IOVA, phys, a = bytes */
     RKNPU_EVENT_WRITE,       /* the same for an output */
-    RKNPU_EVENT_FAULT,       /* stream, address = IOVA that could not be mapped, a = 1 for a write */
+    RKNPU_EVENT_FAULT, /* stream, address = IOVA that could not be mapped, a = 1 for a write */
     RKNPU_EVENT_IRQ,         /* a = raw status, b = mask */
     RKNPU_EVENT_RESET,       /* a core was reset */
     RKNPU_EVENT_GUEST_ERROR, /* the guest broke a rule: text names register and rule */
@@ -55,8 +57,9 @@ typedef struct RknpuEvent {
 const char *rknpu_event_name(RknpuEventType type);
 
 /*
- * One line of text or one JSON object (no newline) for the event; the caller frees it with g_free().
- * The JSON keys are the field names above; fields that the type does not use are left out.
+ * One line of text or one JSON object (no newline) for the event; the caller frees it with
+ * g_free(). The JSON keys are the field names above; fields that the type does not use are left
+ * out.
  */
 char *rknpu_event_to_text(const RknpuEvent *ev);
 char *rknpu_event_to_json(const RknpuEvent *ev);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The fields that decide what a task computes, by the RK3588 manual's names. Expanded by chip.h (ids)
- * and by chip.c (places, per chip); RKNPU_FIELD_ID(name) must be defined by whoever includes it.
- * Deliberately without an include guard.
+ * The fields that decide what a task computes, by the RK3588 manual's names. Expanded by chip.h
+ * (ids) and by chip.c (places, per chip); RKNPU_FIELD_ID(name) must be defined by whoever includes
+ * it. Deliberately without an include guard.
  */
 /* CNA */
 RKNPU_FIELD_ID(CONV_MODE)
@@ -23,7 +23,8 @@ RKNPU_FIELD_ID(DATAIN_WIDTH)
 RKNPU_FIELD_ID(DATAIN_HEIGHT)
 RKNPU_FIELD_ID(DATAIN_CHANNEL)
 RKNPU_FIELD_ID(DATAIN_CHANNEL_REAL)
-RKNPU_FIELD_ID(STAGED_HEIGHT) /* RK3576: rows fetched by this task; the window spans DATAIN_HEIGHT */
+/* RK3576: rows fetched by this task; the window spans DATAIN_HEIGHT */
+RKNPU_FIELD_ID(STAGED_HEIGHT)
 RKNPU_FIELD_ID(DATA_REUSE)
 RKNPU_FIELD_ID(WEIGHT_REUSE)
 RKNPU_FIELD_ID(WEIGHT_BYTES)

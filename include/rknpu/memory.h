@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Device-visible memory as the NPU model sees it: spans of host memory behind an IOVA range, and the
- * count of bytes that went through them.
+ * Device-visible memory as the NPU model sees it: spans of host memory behind an IOVA range, and
+ * the count of bytes that went through them.
  *
- * The model never owns guest memory. Its owner (a QEMU device, a test, a replay tool) hands out spans
- * through RknpuHost.map (npu.h). A span is the longest run of contiguous host memory behind an IOVA;
- * a buffer that lies contiguous in guest RAM is one span, so nothing is copied in the common case.
+ * The model never owns guest memory. Its owner (a QEMU device, a test, a replay tool) hands out
+ * spans through RknpuHost.map (npu.h). A span is the longest run of contiguous host memory behind
+ * an IOVA; a buffer that lies contiguous in guest RAM is one span, so nothing is copied in the
+ * common case.
  */
 #ifndef RKNPU_MEMORY_H
 #define RKNPU_MEMORY_H
@@ -49,19 +50,26 @@ typedef struct RknpuSpan {
     void *priv;
 } RknpuSpan;
 
-/* Bytes moved, by kind of memory and stream. Reads and writes need no further split: OUTPUT writes. */
+/*
+ * Bytes moved, by kind of memory and stream. Reads and writes need no further split: OUTPUT writes.
+ */
 typedef struct RknpuTraffic {
     uint64_t bytes[RKNPU_MEM_KINDS][RKNPU_STREAMS];
 } RknpuTraffic;
 
-/* Name of a kind ("dram", "sram", "nbuf") or of a stream ("command", "feature", ...); never NULL. */
+/*
+ * Name of a kind ("dram", "sram", "nbuf") or of a stream ("command", "feature", ...); never NULL.
+ */
 const char *rknpu_mem_kind_name(RknpuMemKind kind);
 const char *rknpu_stream_name(RknpuStream stream);
 
 /* Adds every counter of `from` to `to`. */
 void rknpu_traffic_add(RknpuTraffic *to, const RknpuTraffic *from);
 
-/* Sum of all streams that read (COMMAND, FEATURE, WEIGHT, OPERAND), or that write (OUTPUT), over all kinds. */
+/*
+ * Sum of all streams that read (COMMAND, FEATURE, WEIGHT, OPERAND), or that write (OUTPUT), over
+ * all kinds.
+ */
 uint64_t rknpu_traffic_read(const RknpuTraffic *t);
 uint64_t rknpu_traffic_written(const RknpuTraffic *t);
 

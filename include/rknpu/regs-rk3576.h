@@ -2,15 +2,16 @@
 /*
  * Registers of the RK3576's NPU, a list to be expanded; rknpu/regs.h says how to read it.
  *
- * There is no public manual. Offsets and meanings come from vendor-compiled programs, a public board
- * bring-up ledger (gahingwoo/linux-rk3576-npu) and Rockchip's rknpu driver; names are those of the
- * RK3588's register with the same meaning. UNKNOWN_* and LUT_AREA_* have no known meaning: programs
- * write them (0 or one constant), so they are kept. The PPU's registers are not known at all.
+ * There is no public manual. Offsets and meanings come from vendor-compiled programs, a public
+ * board bring-up ledger (gahingwoo/linux-rk3576-npu) and Rockchip's rknpu driver; names are those
+ * of the RK3588's register with the same meaning. UNKNOWN_* and LUT_AREA_* have no known meaning:
+ * programs write them (0 or one constant), so they are kept. The PPU's registers are not known at
+ * all.
  */
 #ifndef RKNPU_REGS_RK3576_H
 #define RKNPU_REGS_RK3576_H
 
-#include "rknpu/regs-rk3588.h" /* RKNPU_REGS_PC */
+#include "rknpu/regs-common.h"
 
 #define RK3576_REGS_TASK(R, F) \
     R(PC, TASK_CON, 0x0030, 0x0) \
@@ -18,26 +19,11 @@
         F(PC, TASK_CON, TASK_PP_EN, 16, 1, STORED) \
         F(PC, TASK_CON, TASK_COUNT_CLEAR, 17, 1, EXACT) \
         F(PC, TASK_CON, LAST_LAYER_CLEAR, 18, 1, STORED) \
-    R(PC, TASK_DMA_BASE_ADDR, 0x0034, 0x0) \
-        F(PC, TASK_DMA_BASE_ADDR, DMA_BASE_ADDR, 4, 28, EXACT) \
     R(PC, TASK_STATUS, 0x0048, 0x0) \
         F(PC, TASK_STATUS, TASK_STATUS, 0, 28, EXACT)
 
 #define RK3576_REGS_CNA(R, F) \
-    R(CNA, S_STATUS, 0x1000, 0x0) \
-        F(CNA, S_STATUS, STATUS_0, 0, 2, EXACT) \
-        F(CNA, S_STATUS, STATUS_1, 16, 2, EXACT) \
-    R(CNA, S_POINTER, 0x1004, 0x0) \
-        F(CNA, S_POINTER, POINTER, 0, 1, EXACT) \
-        F(CNA, S_POINTER, POINTER_PP_EN, 1, 1, EXACT) \
-        F(CNA, S_POINTER, EXECUTER_PP_EN, 2, 1, EXACT) \
-        F(CNA, S_POINTER, POINTER_PP_MODE, 3, 1, EXACT) \
-        F(CNA, S_POINTER, POINTER_PP_CLEAR, 4, 1, EXACT) \
-        F(CNA, S_POINTER, EXECUTER_PP_CLEAR, 5, 1, EXACT) \
-        F(CNA, S_POINTER, EXECUTER, 16, 1, EXACT) \
-        F(CNA, S_POINTER, UNKNOWN_31_28, 28, 4, STORED) \
-    R(CNA, OPERATION_ENABLE, 0x1008, 0x0) \
-        F(CNA, OPERATION_ENABLE, OP_EN, 0, 1, STORED) \
+    RKNPU_REGS_GROUP(R, F, CNA, RKNPU_BASE_CNA) \
     R(CNA, CONV_CON1, 0x100c, 0x0) \
         F(CNA, CONV_CON1, DEPTHWISE, 0, 1, EXACT) \
         F(CNA, CONV_CON1, PIXEL_MODE, 1, 3, STORED) \
@@ -184,20 +170,7 @@
         F(COUNTER, CORE_WEIGHT_READ, AMOUNT, 0, 32, EXACT)
 
 #define RK3576_REGS_CORE(R, F) \
-    R(CORE, S_STATUS, 0x3000, 0x0) \
-        F(CORE, S_STATUS, STATUS_0, 0, 2, EXACT) \
-        F(CORE, S_STATUS, STATUS_1, 16, 2, EXACT) \
-    R(CORE, S_POINTER, 0x3004, 0x0) \
-        F(CORE, S_POINTER, POINTER, 0, 1, EXACT) \
-        F(CORE, S_POINTER, POINTER_PP_EN, 1, 1, EXACT) \
-        F(CORE, S_POINTER, EXECUTER_PP_EN, 2, 1, EXACT) \
-        F(CORE, S_POINTER, POINTER_PP_MODE, 3, 1, EXACT) \
-        F(CORE, S_POINTER, POINTER_PP_CLEAR, 4, 1, EXACT) \
-        F(CORE, S_POINTER, EXECUTER_PP_CLEAR, 5, 1, EXACT) \
-        F(CORE, S_POINTER, EXECUTER, 16, 1, EXACT) \
-        F(CORE, S_POINTER, UNKNOWN_31_28, 28, 4, STORED) \
-    R(CORE, OPERATION_ENABLE, 0x3008, 0x0) \
-        F(CORE, OPERATION_ENABLE, OP_EN, 0, 1, STORED) \
+    RKNPU_REGS_GROUP(R, F, CORE, RKNPU_BASE_CORE) \
     R(CORE, MISC_CFG, 0x3018, 0x0) \
         F(CORE, MISC_CFG, QD_EN, 0, 1, EXACT) \
         F(CORE, MISC_CFG, DW_EN, 1, 1, EXACT) \
@@ -214,20 +187,7 @@
         F(CORE, CLIP_TRUNCATE, ROUND_TYPE, 6, 1, EXACT)
 
 #define RK3576_REGS_DPU(R, F) \
-    R(DPU, S_STATUS, 0x4000, 0x0) \
-        F(DPU, S_STATUS, STATUS_0, 0, 2, EXACT) \
-        F(DPU, S_STATUS, STATUS_1, 16, 2, EXACT) \
-    R(DPU, S_POINTER, 0x4004, 0x0) \
-        F(DPU, S_POINTER, POINTER, 0, 1, EXACT) \
-        F(DPU, S_POINTER, POINTER_PP_EN, 1, 1, EXACT) \
-        F(DPU, S_POINTER, EXECUTER_PP_EN, 2, 1, EXACT) \
-        F(DPU, S_POINTER, POINTER_PP_MODE, 3, 1, EXACT) \
-        F(DPU, S_POINTER, POINTER_PP_CLEAR, 4, 1, EXACT) \
-        F(DPU, S_POINTER, EXECUTER_PP_CLEAR, 5, 1, EXACT) \
-        F(DPU, S_POINTER, EXECUTER, 16, 1, EXACT) \
-        F(DPU, S_POINTER, UNKNOWN_31_28, 28, 4, STORED) \
-    R(DPU, OPERATION_ENABLE, 0x4008, 0x0) \
-        F(DPU, OPERATION_ENABLE, OP_EN, 0, 1, STORED) \
+    RKNPU_REGS_GROUP(R, F, DPU, RKNPU_BASE_DPU) \
     R(DPU, FEATURE_MODE_CFG, 0x400c, 0x0) \
         F(DPU, FEATURE_MODE_CFG, FLYING_MODE, 0, 1, EXACT) \
         F(DPU, FEATURE_MODE_CFG, OUTPUT_MODE, 1, 2, EXACT) \
@@ -385,20 +345,7 @@
         F(DPU, LUT_AREA_4194, UNKNOWN_31_0, 0, 32, UNIMP)
 
 #define RK3576_REGS_DPU_RDMA(R, F) \
-    R(DPU_RDMA, S_STATUS, 0x5000, 0x0) \
-        F(DPU_RDMA, S_STATUS, STATUS_0, 0, 2, EXACT) \
-        F(DPU_RDMA, S_STATUS, STATUS_1, 16, 2, EXACT) \
-    R(DPU_RDMA, S_POINTER, 0x5004, 0x0) \
-        F(DPU_RDMA, S_POINTER, POINTER, 0, 1, EXACT) \
-        F(DPU_RDMA, S_POINTER, POINTER_PP_EN, 1, 1, EXACT) \
-        F(DPU_RDMA, S_POINTER, EXECUTER_PP_EN, 2, 1, EXACT) \
-        F(DPU_RDMA, S_POINTER, POINTER_PP_MODE, 3, 1, EXACT) \
-        F(DPU_RDMA, S_POINTER, POINTER_PP_CLEAR, 4, 1, EXACT) \
-        F(DPU_RDMA, S_POINTER, EXECUTER_PP_CLEAR, 5, 1, EXACT) \
-        F(DPU_RDMA, S_POINTER, EXECUTER, 16, 1, EXACT) \
-        F(DPU_RDMA, S_POINTER, UNKNOWN_31_28, 28, 4, STORED) \
-    R(DPU_RDMA, OPERATION_ENABLE, 0x5008, 0x0) \
-        F(DPU_RDMA, OPERATION_ENABLE, OP_EN, 0, 1, STORED) \
+    RKNPU_REGS_GROUP(R, F, DPU_RDMA, RKNPU_BASE_DPU_RDMA) \
     R(DPU_RDMA, DATA_CUBE_WIDTH, 0x500c, 0x0) \
         F(DPU_RDMA, DATA_CUBE_WIDTH, WIDTH, 0, 13, EXACT) \
     R(DPU_RDMA, DATA_CUBE_HEIGHT, 0x5010, 0x0) \
@@ -451,34 +398,8 @@
         F(DPU_RDMA, UNKNOWN_507C, UNKNOWN_31_0, 0, 32, STORED)
 
 #define RK3576_REGS_PPU(R, F) \
-    R(PPU, S_STATUS, 0x6000, 0x0) \
-        F(PPU, S_STATUS, STATUS_0, 0, 2, EXACT) \
-        F(PPU, S_STATUS, STATUS_1, 16, 2, EXACT) \
-    R(PPU, S_POINTER, 0x6004, 0x0) \
-        F(PPU, S_POINTER, POINTER, 0, 1, EXACT) \
-        F(PPU, S_POINTER, POINTER_PP_EN, 1, 1, EXACT) \
-        F(PPU, S_POINTER, EXECUTER_PP_EN, 2, 1, EXACT) \
-        F(PPU, S_POINTER, POINTER_PP_MODE, 3, 1, EXACT) \
-        F(PPU, S_POINTER, POINTER_PP_CLEAR, 4, 1, EXACT) \
-        F(PPU, S_POINTER, EXECUTER_PP_CLEAR, 5, 1, EXACT) \
-        F(PPU, S_POINTER, EXECUTER, 16, 1, EXACT) \
-        F(PPU, S_POINTER, UNKNOWN_31_28, 28, 4, STORED) \
-    R(PPU, OPERATION_ENABLE, 0x6008, 0x0) \
-        F(PPU, OPERATION_ENABLE, OP_EN, 0, 1, STORED) \
-    R(PPU_RDMA, S_STATUS, 0x7000, 0x0) \
-        F(PPU_RDMA, S_STATUS, STATUS_0, 0, 2, EXACT) \
-        F(PPU_RDMA, S_STATUS, STATUS_1, 16, 2, EXACT) \
-    R(PPU_RDMA, S_POINTER, 0x7004, 0x0) \
-        F(PPU_RDMA, S_POINTER, POINTER, 0, 1, EXACT) \
-        F(PPU_RDMA, S_POINTER, POINTER_PP_EN, 1, 1, EXACT) \
-        F(PPU_RDMA, S_POINTER, EXECUTER_PP_EN, 2, 1, EXACT) \
-        F(PPU_RDMA, S_POINTER, POINTER_PP_MODE, 3, 1, EXACT) \
-        F(PPU_RDMA, S_POINTER, POINTER_PP_CLEAR, 4, 1, EXACT) \
-        F(PPU_RDMA, S_POINTER, EXECUTER_PP_CLEAR, 5, 1, EXACT) \
-        F(PPU_RDMA, S_POINTER, EXECUTER, 16, 1, EXACT) \
-        F(PPU_RDMA, S_POINTER, UNKNOWN_31_28, 28, 4, STORED) \
-    R(PPU_RDMA, OPERATION_ENABLE, 0x7008, 0x0) \
-        F(PPU_RDMA, OPERATION_ENABLE, OP_EN, 0, 1, STORED)
+    RKNPU_REGS_GROUP(R, F, PPU, RKNPU_BASE_PPU) \
+    RKNPU_REGS_GROUP(R, F, PPU_RDMA, RKNPU_BASE_PPU_RDMA)
 
 #define RK3576_REGS(R, F) \
     RKNPU_REGS_PC(R, F) \

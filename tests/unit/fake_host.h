@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An owner for the model in tests: guest memory behind a page table, an event recorder, and faults on
- * demand. Thread-safe; every span must be back when the host dies, or the test fails.
+ * An owner for the model in tests: guest memory behind a page table, an event recorder, and faults
+ * on demand. Thread-safe; every span must be back when the host dies, or the test fails.
  */
 #ifndef TESTS_UNIT_FAKE_HOST_H
 #define TESTS_UNIT_FAKE_HOST_H
@@ -28,7 +28,10 @@ class FakeHost {
 public:
     static constexpr uint32_t kPage = 4096;
 
-    /* Memory of `bytes` (a multiple of a page), mapped at the same IOVAs from 0 on, readable, writable. */
+    /*
+     * Memory of `bytes` (a multiple of a page), mapped at the same IOVAs from 0 on, readable,
+     * writable.
+     */
     explicit FakeHost(uint64_t bytes = 16u << 20);
     ~FakeHost();
 
@@ -93,8 +96,8 @@ private:
 };
 
 /*
- * Runs one task of the computing half alone: registers by window offset, no command stream, no thread.
- *   TaskRunner task(host, rknpu_rk3588, RKNPU_UNIT_CNA | ...);
+ * Runs one task of the computing half alone: registers by window offset, no command stream, no
+ *   thread. TaskRunner task(host, rknpu_rk3588, RKNPU_UNIT_CNA | ...);
  *   task.set(RK3588_CNA_CONV_CON1, 0); ... EXPECT_EQ(RKNPU_TASK_OK, task.run());
  */
 class TaskRunner {

@@ -16,7 +16,8 @@ class Program {
 public:
     Program &set(uint32_t offset, uint32_t value)
     {
-        static const uint64_t kTarget[8] = { 0x0101, 0x0201, 0, 0x0801, 0x1001, 0x2001, 0x4001, 0x8001 };
+        static const uint64_t kTarget[8] = { 0x0101, 0x0201, 0,      0x0801,
+                                             0x1001, 0x2001, 0x4001, 0x8001 };
 
         return word(kTarget[offset >> 12], offset, value);
     }
@@ -25,7 +26,9 @@ public:
         words.push_back(target << 48 | static_cast<uint64_t>(value) << 16 | offset);
         return *this;
     }
-    /* The four words of a program's tail; `next` 0 writes the all-zero word, as the last one does. */
+    /*
+     * The four words of a program's tail; `next` 0 writes the all-zero word, as the last one does.
+     */
     Program &end(uint32_t unit_mask, uint32_t next = 0, uint32_t next_amount = 0)
     {
         if (next) {

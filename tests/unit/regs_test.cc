@@ -125,7 +125,9 @@ TEST(Regs, AgreeWithMesasRegisterList)
     }
 }
 
-/* Board captures: the version that the drivers print (1179210309, 1179210311), and the idle values. */
+/*
+ * Board captures: the version that the drivers print (1179210309, 1179210311), and the idle values.
+ */
 TEST(Regs, VersionAndIdleValues)
 {
     Machine rk3588(rknpu_rk3588), rk3576(rknpu_rk3576);
@@ -268,7 +270,8 @@ TEST(Regs, CoverTheRecordedPrograms)
         std::string path = RecordedPath(std::string("vendor-runtime/") + name + ".ioctl.log");
 
         if (path.empty()) {
-            GTEST_SKIP() << "RKNPU_TEST_DATA names no folder with vendor-runtime/" << name << ".ioctl.log";
+            GTEST_SKIP() << "RKNPU_TEST_DATA names no folder with vendor-runtime/" << name
+                         << ".ioctl.log";
         }
         for (const RecordedSubmit &submit : ReadIoctlLog(path)) {
             for (const RecordedTask &task : submit.tasks) {
@@ -279,7 +282,8 @@ TEST(Regs, CoverTheRecordedPrograms)
                     if (w.offset < 0x1000) {
                         continue;
                     }
-                    ASSERT_TRUE(rknpu_reg_find(&rknpu_rk3588, w.offset, &reg)) << std::hex << w.offset;
+                    ASSERT_TRUE(rknpu_reg_find(&rknpu_rk3588, w.offset, &reg))
+                        << std::hex << w.offset;
                     EXPECT_EQ(w.value, w.value & reg.bits) << std::hex << w.offset;
                 }
             }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stands in for the computing half in tests of the walking half: linked before the model's library, its
- * rknpu_task_run() is the one that is used. It keeps what every task was given and ends as told.
+ * Stands in for the computing half in tests of the walking half: linked before the model's library,
+ * its rknpu_task_run() is the one that is used. It keeps what every task was given and ends as
+ * told.
  */
 #ifndef TESTS_UNIT_TASK_DOUBLE_H
 #define TESTS_UNIT_TASK_DOUBLE_H

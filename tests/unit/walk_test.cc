@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The PC: fetch, walk, groups, interrupts, faults, pause, reset, snapshots. What the tasks compute is
- * played by task_double, so every expectation here is about registers and order.
+ * The PC: fetch, walk, groups, interrupts, faults, pause, reset, snapshots. What the tasks compute
+ * is played by task_double, so every expectation here is about registers and order.
  *
- * Expected values: RK3588 TRM chapter 36, the register accesses of Linux drivers/accel/rocket and of
- * Rockchip's rknpu driver 0.9.8, and the shape of programs that Rockchip's runtime 1.6.0 submits.
+ * Expected values: RK3588 TRM chapter 36, the register accesses of Linux drivers/accel/rocket and
+ * of Rockchip's rknpu driver 0.9.8, and the shape of programs that Rockchip's runtime 1.6.0
+ * submits.
  */
 #include <cstring>
 #include <string>
@@ -21,8 +22,8 @@ constexpr uint32_t kAt = 0x10000;       /* where the first program lies */
 
 uint32_t Reg(const RknpuJob &job, uint32_t offset)
 {
-    static const int kBlock[8] = { 0, RKNPU_CNA, 0, RKNPU_CORE, RKNPU_DPU, RKNPU_DPU_RDMA, RKNPU_PPU,
-                                   RKNPU_PPU_RDMA };
+    static const int kBlock[8] = { 0,         RKNPU_CNA,      0,         RKNPU_CORE,
+                                   RKNPU_DPU, RKNPU_DPU_RDMA, RKNPU_PPU, RKNPU_PPU_RDMA };
 
     return job.reg[kBlock[offset >> 12]][(offset & 0xfff) / 4];
 }
@@ -146,7 +147,10 @@ TEST_F(Walk, WordsBehindTheEndAreNotExecuted)
     EXPECT_EQ(5u * 8, m.stats().traffic.bytes[RKNPU_MEM_DRAM][RKNPU_STREAM_COMMAND]);
 }
 
-/* The page behind a program's last one may be unmapped: the words that drivers ask for too much lie there. */
+/*
+ * The page behind a program's last one may be unmapped: the words that drivers ask for too much lie
+ * there.
+ */
 TEST_F(Walk, OverFetchDoesNotTouchTheNextPage)
 {
     Machine m;
@@ -325,7 +329,10 @@ TEST_F(Walk, ChainThatEndsTooEarlyCompletesWhenConfigured)
     EXPECT_EQ(0x200u, m.read(0x2c));
 }
 
-/* The mainline driver's value for RK3588 means 28673 tasks on RK3576, and does not clear the counter. */
+/*
+ * The mainline driver's value for RK3588 means 28673 tasks on RK3576, and does not clear the
+ * counter.
+ */
 TEST_F(Walk, Rk3576TaskConIsSixteenBitsWide)
 {
     Machine m(rknpu_rk3576);
@@ -378,8 +385,8 @@ TEST_F(Walk, AmountStaysWhenAProgramDoesNotWriteIt)
 /* --- Groups --- */
 
 /*
- * segv2 submits programs as complete, complete, delta, delta ...; a delta inherits from the task two
- * before it (counted over 316 deltas: no redundant write under two groups, 14 to 37 under one).
+ * segv2 submits programs as complete, complete, delta, delta ...; a delta inherits from the task
+ * two before it (counted over 316 deltas: no redundant write under two groups, 14 to 37 under one).
  */
 TEST_F(Walk, DeltaInheritsFromTheTaskTwoBefore)
 {
@@ -438,7 +445,10 @@ TEST_F(Walk, WithoutToggleEverythingHappensInGroupZero)
     EXPECT_EQ(0u, m.read(0x4004));
 }
 
-/* The vendor driver's state_init for RK3576 writes a register in both groups, then clears the pointer. */
+/*
+ * The vendor driver's state_init for RK3576 writes a register in both groups, then clears the
+ * pointer.
+ */
 TEST_F(Walk, PointerSelectsTheGroupThatTheCpuSees)
 {
     Machine m(rknpu_rk3576);
@@ -699,7 +709,8 @@ TEST_F(Walk, ReadAndWriteFaultsOfATaskSetTheirBits)
                             : rknpu_mem_read(job->mem, RKNPU_STREAM_WEIGHT, 0x40010, &byte, 1);
 
             EXPECT_FALSE(ok);
-            return rknpu_mem_faulted_write(job->mem) ? RKNPU_TASK_WRITE_FAULT : RKNPU_TASK_READ_FAULT;
+            return rknpu_mem_faulted_write(job->mem) ? RKNPU_TASK_WRITE_FAULT
+                                                     : RKNPU_TASK_READ_FAULT;
         });
         p.end(kConvolution);
         m.start(kAt, p, 1, 0x1ffff);
@@ -803,7 +814,10 @@ TEST_F(Walk, PauseStopsBetweenTasksAndResumeGoesOn)
     }
 }
 
-/* A task that is longer than pause's patience is broken off and runs again, with the same registers. */
+/*
+ * A task that is longer than pause's patience is broken off and runs again, with the same
+ * registers.
+ */
 TEST_F(Walk, PauseBreaksOffALongTask)
 {
     Machine m;
@@ -1004,8 +1018,8 @@ TEST_F(Walk, DescribeNamesStateAndLastRegister)
     m.start(kAt, p, 2);
     m.wait_stall();
     g_autofree char *text = rknpu_describe(m.npu, 0);
-    EXPECT_STREQ("rk3588 NPU core 0: stalled in task 2 of 2 (the program names no next program, but "
-                 "TASK_NUMBER is not reached); last register written DPU OUT_CVT_SCALE (0x4084) = "
+    EXPECT_STREQ("rk3588 NPU core 0: stalled in task 2 of 2 (the program names no next program, "
+                 "but TASK_NUMBER is not reached); last register written DPU OUT_CVT_SCALE (0x4084) = "
                  "0x00007c8d; raw status 0x0, mask 0x300, interrupt low", text);
 }
 

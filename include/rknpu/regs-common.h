@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Registers that both chips have, at the same offsets and with the same fields; rknpu/regs.h says
+ * how to read the lists. Facts: RK3588 TRM Part 1 chapter 36; regs-rk3576.h for how it is known of
+ * the RK3576.
+ */
+#ifndef RKNPU_REGS_COMMON_H
+#define RKNPU_REGS_COMMON_H
+
+/* Blocks in a core's window. */
+#define RKNPU_BASE_CNA 0x1000
+#define RKNPU_BASE_CORE 0x3000
+#define RKNPU_BASE_DPU 0x4000
+#define RKNPU_BASE_DPU_RDMA 0x5000
+#define RKNPU_BASE_PPU 0x6000
+#define RKNPU_BASE_PPU_RDMA 0x7000
+
+/* The PC block but for TASK_CON and TASK_STATUS. VERSION reads RknpuChip.version. */
+#define RKNPU_REGS_PC(R, F) \
+    R(PC, VERSION, 0x0000, 0x0) \
+        F(PC, VERSION, VERSION, 0, 32, EXACT) \
+    R(PC, VERSION_NUM, 0x0004, 0x0) \
+        F(PC, VERSION_NUM, VERSION_NUM, 0, 32, EXACT) \
+    R(PC, OPERATION_ENABLE, 0x0008, 0x0) \
+        F(PC, OPERATION_ENABLE, OP_EN, 0, 1, EXACT) \
+    R(PC, BASE_ADDRESS, 0x0010, 0x1) \
+        F(PC, BASE_ADDRESS, PC_SEL, 0, 1, EXACT) \
+        F(PC, BASE_ADDRESS, PC_SOURCE_ADDR, 4, 28, EXACT) \
+    R(PC, REGISTER_AMOUNTS, 0x0014, 0x0) \
+        F(PC, REGISTER_AMOUNTS, PC_DATA_AMOUNT, 0, 16, EXACT) \
+        F(PC, REGISTER_AMOUNTS, UNKNOWN_31_16, 16, 16, STORED) \
+    R(PC, INTERRUPT_MASK, 0x0020, 0x1ffff) \
+        F(PC, INTERRUPT_MASK, CNA_FEATURE_0, 0, 1, EXACT) \
+        F(PC, INTERRUPT_MASK, CNA_FEATURE_1, 1, 1, EXACT) \
+        F(PC, INTERRUPT_MASK, CNA_WEIGHT_0, 2, 1, EXACT) \
+        F(PC, INTERRUPT_MASK, CNA_WEIGHT_1, 3, 1, EXACT) \
+        F(PC, INTERRUPT_MASK, CNA_CSC_0, 4, 1, EXACT) \
+        F(PC, INTERRUPT_MASK, CNA_CSC_1, 5, 1, EXACT) \
+        F(PC, INTERRUPT_MASK, CORE_0, 6, 1, EXACT) \
+        F(PC, INTERRUPT_MASK, CORE_1, 7, 1, EXACT) \
+        F(PC, INTERRUPT_MASK, DPU_0, 8, 1, EXACT) \
+        F(PC, INTERRUPT_MASK, DPU_1, 9, 1, EXACT) \
+        F(PC, INTERRUPT_MASK, PPU_0, 10, 1, EXACT) \
+        F(PC, INTERRUPT_MASK, PPU_1, 11, 1, EXACT) \
+        F(PC, INTERRUPT_MASK, DMA_READ_ERROR, 12, 1, EXACT) \
+        F(PC, INTERRUPT_MASK, DMA_WRITE_ERROR, 13, 1, EXACT) \
+        F(PC, INTERRUPT_MASK, EVENTS_16_14, 14, 3, STORED) \
+        F(PC, INTERRUPT_MASK, UNKNOWN_31, 31, 1, STORED) \
+    R(PC, INTERRUPT_CLEAR, 0x0024, 0x0) \
+        F(PC, INTERRUPT_CLEAR, CNA_FEATURE_0, 0, 1, EXACT) \
+        F(PC, INTERRUPT_CLEAR, CNA_FEATURE_1, 1, 1, EXACT) \
+        F(PC, INTERRUPT_CLEAR, CNA_WEIGHT_0, 2, 1, EXACT) \
+        F(PC, INTERRUPT_CLEAR, CNA_WEIGHT_1, 3, 1, EXACT) \
+        F(PC, INTERRUPT_CLEAR, CNA_CSC_0, 4, 1, EXACT) \
+        F(PC, INTERRUPT_CLEAR, CNA_CSC_1, 5, 1, EXACT) \
+        F(PC, INTERRUPT_CLEAR, CORE_0, 6, 1, EXACT) \
+        F(PC, INTERRUPT_CLEAR, CORE_1, 7, 1, EXACT) \
+        F(PC, INTERRUPT_CLEAR, DPU_0, 8, 1, EXACT) \
+        F(PC, INTERRUPT_CLEAR, DPU_1, 9, 1, EXACT) \
+        F(PC, INTERRUPT_CLEAR, PPU_0, 10, 1, EXACT) \
+        F(PC, INTERRUPT_CLEAR, PPU_1, 11, 1, EXACT) \
+        F(PC, INTERRUPT_CLEAR, DMA_READ_ERROR, 12, 1, EXACT) \
+        F(PC, INTERRUPT_CLEAR, DMA_WRITE_ERROR, 13, 1, EXACT) \
+    R(PC, INTERRUPT_STATUS, 0x0028, 0x0) \
+        F(PC, INTERRUPT_STATUS, CNA_FEATURE_0, 0, 1, EXACT) \
+        F(PC, INTERRUPT_STATUS, CNA_FEATURE_1, 1, 1, EXACT) \
+        F(PC, INTERRUPT_STATUS, CNA_WEIGHT_0, 2, 1, EXACT) \
+        F(PC, INTERRUPT_STATUS, CNA_WEIGHT_1, 3, 1, EXACT) \
+        F(PC, INTERRUPT_STATUS, CNA_CSC_0, 4, 1, EXACT) \
+        F(PC, INTERRUPT_STATUS, CNA_CSC_1, 5, 1, EXACT) \
+        F(PC, INTERRUPT_STATUS, CORE_0, 6, 1, EXACT) \
+        F(PC, INTERRUPT_STATUS, CORE_1, 7, 1, EXACT) \
+        F(PC, INTERRUPT_STATUS, DPU_0, 8, 1, EXACT) \
+        F(PC, INTERRUPT_STATUS, DPU_1, 9, 1, EXACT) \
+        F(PC, INTERRUPT_STATUS, PPU_0, 10, 1, EXACT) \
+        F(PC, INTERRUPT_STATUS, PPU_1, 11, 1, EXACT) \
+        F(PC, INTERRUPT_STATUS, DMA_READ_ERROR, 12, 1, EXACT) \
+        F(PC, INTERRUPT_STATUS, DMA_WRITE_ERROR, 13, 1, EXACT) \
+    R(PC, INTERRUPT_RAW_STATUS, 0x002c, 0x0) \
+        F(PC, INTERRUPT_RAW_STATUS, CNA_FEATURE_0, 0, 1, EXACT) \
+        F(PC, INTERRUPT_RAW_STATUS, CNA_FEATURE_1, 1, 1, EXACT) \
+        F(PC, INTERRUPT_RAW_STATUS, CNA_WEIGHT_0, 2, 1, EXACT) \
+        F(PC, INTERRUPT_RAW_STATUS, CNA_WEIGHT_1, 3, 1, EXACT) \
+        F(PC, INTERRUPT_RAW_STATUS, CNA_CSC_0, 4, 1, EXACT) \
+        F(PC, INTERRUPT_RAW_STATUS, CNA_CSC_1, 5, 1, EXACT) \
+        F(PC, INTERRUPT_RAW_STATUS, CORE_0, 6, 1, EXACT) \
+        F(PC, INTERRUPT_RAW_STATUS, CORE_1, 7, 1, EXACT) \
+        F(PC, INTERRUPT_RAW_STATUS, DPU_0, 8, 1, EXACT) \
+        F(PC, INTERRUPT_RAW_STATUS, DPU_1, 9, 1, EXACT) \
+        F(PC, INTERRUPT_RAW_STATUS, PPU_0, 10, 1, EXACT) \
+        F(PC, INTERRUPT_RAW_STATUS, PPU_1, 11, 1, EXACT) \
+        F(PC, INTERRUPT_RAW_STATUS, DMA_READ_ERROR, 12, 1, EXACT) \
+        F(PC, INTERRUPT_RAW_STATUS, DMA_WRITE_ERROR, 13, 1, EXACT) \
+    R(PC, TASK_DMA_BASE_ADDR, 0x0034, 0x0) \
+        F(PC, TASK_DMA_BASE_ADDR, DMA_BASE_ADDR, 4, 28, EXACT)
+
+/* The first three registers of every block `b` with two groups. */
+#define RKNPU_REGS_GROUP(R, F, b, base) \
+    R(b, S_STATUS, (base), 0x0) \
+        F(b, S_STATUS, STATUS_0, 0, 2, EXACT) \
+        F(b, S_STATUS, STATUS_1, 16, 2, EXACT) \
+    R(b, S_POINTER, (base) + 4, 0x0) \
+        F(b, S_POINTER, POINTER, 0, 1, EXACT) \
+        F(b, S_POINTER, POINTER_PP_EN, 1, 1, EXACT) \
+        F(b, S_POINTER, EXECUTER_PP_EN, 2, 1, EXACT) \
+        F(b, S_POINTER, POINTER_PP_MODE, 3, 1, EXACT) \
+        F(b, S_POINTER, POINTER_PP_CLEAR, 4, 1, EXACT) \
+        F(b, S_POINTER, EXECUTER_PP_CLEAR, 5, 1, EXACT) \
+        F(b, S_POINTER, EXECUTER, 16, 1, EXACT) \
+        F(b, S_POINTER, UNKNOWN_31_28, 28, 4, STORED) \
+    R(b, OPERATION_ENABLE, (base) + 8, 0x0) \
+        F(b, OPERATION_ENABLE, OP_EN, 0, 1, STORED)
+
+/* The port to the look-up tables; its data register moves on by one entry an access. */
+#define RKNPU_REGS_LUT_PORT(R, F, b, base) \
+    R(b, LUT_ACCESS_CFG, (base), 0x0) \
+        F(b, LUT_ACCESS_CFG, LUT_ADDR, 0, 10, EXACT) \
+        F(b, LUT_ACCESS_CFG, LUT_TABLE_ID, 16, 1, EXACT) \
+        F(b, LUT_ACCESS_CFG, LUT_ACCESS_TYPE, 17, 1, EXACT) \
+    R(b, LUT_ACCESS_DATA, (base) + 4, 0x0) \
+        F(b, LUT_ACCESS_DATA, LUT_ACCESS_DATA, 0, 16, EXACT)
+
+#endif /* RKNPU_REGS_COMMON_H */
