@@ -32,12 +32,11 @@ static void add_entry(GByteArray *setup, const char *key, const char *value)
 static void add_environment(GByteArray *setup, const EmuInitramfs *in)
 {
     const char *term = g_getenv("TERM");
-    g_autofree char *prompt = g_strdup_printf("PS1=%s:\\w# ", in->options->machine->name);
     g_autofree char *env = g_strdup_printf("TERM=%s", term ? term : "linux");
 
     if (in->tty || in->plain) {
         add_entry(setup, "env", env);
-        add_entry(setup, "env", prompt);
+        add_entry(setup, "env", "PS1=\\h:\\w# ");
     }
 }
 
@@ -53,6 +52,7 @@ static GByteArray *make_setup(const EmuInitramfs *in)
 
         add_entry(setup, "tty", size);
     }
+    add_entry(setup, "host", in->options->machine->name);
     add_environment(setup, in);
     for (unsigned i = 0; i <= list->len; i++) {
         if (i == in->port_modules) {

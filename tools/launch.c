@@ -15,11 +15,12 @@
 #include "../guest-tests/linux/init-protocol.h"
 
 #define MIB (1024 * 1024)
+#define CONSOLE_PIPE_SIZE (1024 * 1024)
 #define STOP_LIMIT_MS 2000
 #define STOP_POLL_US 5000
 
 /* Numbers of the connections in the child. */
-enum { FD_CONSOLE = 3, FD_PORT, FD_QMP };
+enum { FD_CONSOLE = 3, FD_CONSOLE_IN, FD_PORT, FD_QMP };
 
 G_STATIC_ASSERT(FD_QMP + 1 == EMU_LAUNCH_FIRST_KEPT);
 
@@ -76,7 +77,8 @@ static void add_command_line(GPtrArray *argv, const EmuMachine *machine, bool ve
 static void add_connections(GPtrArray *argv)
 {
     add(argv, "-chardev");
-    add(argv, "socket,id=console,fd=%d", FD_CONSOLE);
+    add(argv, "file,id=console,path=/proc/self/fd/%d,input-path=/proc/self/fd/%d", FD_CONSOLE,
+        FD_CONSOLE_IN);
     add_option(argv, "-serial", "chardev:console");
     add(argv, "-chardev");
     add(argv, "socket,id=qmp,fd=%d", FD_QMP);
@@ -128,45 +130,59 @@ static void prepare_child(gpointer parent)
     }
 }
 
+/*
+ * Makes the connections; theirs[] holds QEMU's ends in the order of their numbers.  The UART gets
+ * pipes, as large as may be: the kernel waits 10 ms for a UART that does not take a byte and then
+ * overwrites it, and a socket is full after some 300 writes of one byte.
+ */
+static bool connect_process(EmuProcess *process, int theirs[EMU_LAUNCH_FIRST_KEPT - FD_CONSOLE])
+{
+    int out[2], in[2], port[2], qmp[2];
+
+    if (pipe2(out, O_CLOEXEC) < 0 || pipe2(in, O_CLOEXEC) < 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, port) < 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, qmp) < 0) {
+        return false;
+    }
+    fcntl(out[1], F_SETPIPE_SZ, CONSOLE_PIPE_SIZE);
+    process->console = out[0];
+    process->console_in = in[1];
+    process->port = port[0];
+    process->qmp = qmp[0];
+    memcpy(theirs, (int[]) { out[1], in[0], port[1], qmp[1] }, 4 * sizeof(int));
+    return true;
+}
+
 bool emu_launch(char **argv, const int *keep, unsigned count, EmuProcess *process,
                 GError **error)
 {
-    int *const ours[] = { &process->console, &process->port, &process->qmp };
-    GArray *from = g_array_new(FALSE, FALSE, sizeof(int));
-    GArray *to = g_array_new(FALSE, FALSE, sizeof(int));
+    const unsigned own = EMU_LAUNCH_FIRST_KEPT - FD_CONSOLE;
+    g_autofree int *from = g_new(int, own + count);
+    g_autofree int *to = g_new(int, own + count);
     GError *local = NULL;
-    int pair[2];
-    bool ok = true;
+    bool ok = connect_process(process, from);
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(ours) && ok; i++) {
-        ok = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0;
-        *ours[i] = pair[0];
-        g_array_append_val(from, pair[1]);
-    }
     if (!ok) {
-        g_set_error(error, EMU_ERROR, EMU_STATUS_SETUP, "socketpair: %s", g_strerror(errno));
+        g_set_error(error, EMU_ERROR, EMU_STATUS_SETUP, "cannot make connections for QEMU: %s",
+                    g_strerror(errno));
+        return false;
     }
-    g_array_append_vals(from, keep, count);
-    for (unsigned i = 0; i < from->len; i++) {
-        int fd = FD_CONSOLE + i;
-
-        g_array_append_val(to, fd);
+    memcpy(from + own, keep, count * sizeof(int));
+    for (unsigned i = 0; i < own + count; i++) {
+        to[i] = FD_CONSOLE + i;
     }
-    ok = ok && g_spawn_async_with_pipes_and_fds(
+    ok = g_spawn_async_with_pipes_and_fds(
         NULL, (const gchar *const *)argv, NULL,
         G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL,
         prepare_child, GINT_TO_POINTER(getpid()), -1, -1, -1,
-        (const gint *)from->data, (const gint *)to->data, from->len,
-        &process->pid, NULL, NULL, &process->errors, &local);
+        from, to, own + count, &process->pid, NULL, NULL, &process->errors, &local);
     if (local) {
         g_set_error(error, EMU_ERROR, EMU_STATUS_SETUP, "cannot start QEMU: %s", local->message);
         g_error_free(local);
     }
-    for (unsigned i = 0; i + count < from->len; i++) {
-        close(g_array_index(from, int, i));
+    for (unsigned i = 0; i < own; i++) {
+        close(from[i]);
     }
-    g_array_unref(from);
-    g_array_unref(to);
     return ok;
 }
 

@@ -22,7 +22,8 @@ typedef struct {
 /* The running process and our ends of its connections. */
 typedef struct {
     GPid pid;
-    int console;            /* the UART */
+    int console;            /* what the UART sends */
+    int console_in;         /* what it receives */
     int port;               /* the virtio-serial port of the frames */
     int qmp;                /* QEMU's control protocol */
     int errors;             /* its standard error */
@@ -40,7 +41,7 @@ char **emu_launch_argv(const EmuOptions *options, const EmuFiles *files, bool at
  * Starts QEMU by that command.  It gets our descriptors `keep`, whose numbers it sees as
  * EMU_LAUNCH_FIRST_KEPT and up.  QEMU ends with us, however we end.
  */
-#define EMU_LAUNCH_FIRST_KEPT 6
+#define EMU_LAUNCH_FIRST_KEPT 7
 bool emu_launch(char **argv, const int *keep, unsigned count, EmuProcess *process,
                 GError **error);
 

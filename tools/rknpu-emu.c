@@ -56,7 +56,7 @@ static void find_places(Places *places)
     places->qemu = place("RKNPU_QEMU", build, "qemu-system-aarch64");
     places->guest = place("RKNPU_GUEST", build, "guest");
     places->init = g_build_filename(dir, "guest-init", NULL);
-    places->dtbs = place("RKNPU_DTBS", build, "dtb");
+    places->dtbs = place("RKNPU_DTBS", build, "machines/dts");
 }
 
 static bool check_share(const EmuOptions *o, GError **error)

@@ -130,7 +130,7 @@ static void write_user(Run *run, int fd, const uint8_t *data, size_t len)
 
 static int guest_fd(const Run *run)
 {
-    return run->coded ? run->process->console : run->process->port;
+    return run->coded ? run->process->console_in : run->process->port;
 }
 
 static gboolean write_guest(gint fd, GIOCondition condition, gpointer opaque)
@@ -252,10 +252,11 @@ static void on_frame(char type, const uint8_t *payload, size_t len, void *opaque
         start_command(run);
         break;
     case FRAME_STDOUT:
-        write_user(run, STDOUT_FILENO, payload, len);
-        break;
     case FRAME_STDERR:
-        write_user(run, STDERR_FILENO, payload, len);
+        write_user(run, type == FRAME_STDOUT ? STDOUT_FILENO : STDERR_FILENO, payload, len);
+        if (run->coded) {
+            send_guest(run, FRAME_TAKEN, NULL, 0);
+        }
         break;
     case FRAME_ACK:
         listen_user(run);
@@ -378,6 +379,7 @@ static void add_sources(Run *run)
         g_unix_set_fd_nonblocking(fds[i], TRUE, NULL);
         g_unix_fd_add(fds[i], G_IO_IN | G_IO_HUP | G_IO_ERR, read_guest, run);
     }
+    g_unix_set_fd_nonblocking(run->process->console_in, TRUE, NULL);
     g_child_watch_add(run->process->pid, on_qemu_exit, run);
     g_unix_signal_add(SIGINT, on_interrupt, run);
     g_unix_signal_add(SIGTERM, on_terminate, run);

@@ -30,6 +30,8 @@
 /* host -> guest */
 #define FRAME_STDIN   'i'   /* bytes for the command's standard input */
 #define FRAME_EOF     'z'   /* end of the standard input */
+#define FRAME_TAKEN   't'   /* on the UART: the last FRAME_STDOUT or FRAME_STDERR has been passed
+                               on; the next may follow, so that a slow reader loses nothing */
 #define FRAME_WINSIZE 'w'   /* terminal size: rows, columns, 16 bits little endian each */
 
 #define FRAME_HEADER 3
@@ -53,6 +55,7 @@
  * The set-up file in the initramfs: entries "key=value", each ended by a NUL, in the order in
  * which init carries them out.
  *
+ *   host=NAME      name of the guest
  *   plain=1        no peer: the command uses the console as its terminal
  *   tty=ROWSxCOLS  the command gets a terminal of that size
  *   env=NAME=VALUE environment of the command

@@ -43,6 +43,7 @@
 static struct {
     int fd;                         /* -1: no peer */
     bool coded;                     /* on the UART */
+    bool busy;                      /* there: output is on its way to the user */
 } link_to_host = { .fd = -1 };
 
 static char messages[MESSAGES_MAX + 1]; /* lines met before there was a link */
@@ -410,6 +411,9 @@ static void handle_frame(char type, const uint8_t *payload, size_t len)
     case FRAME_EOF:
         cmd.eof = true;
         break;
+    case FRAME_TAKEN:
+        link_to_host.busy = false;
+        break;
     case FRAME_WINSIZE:
         if (len == 4 && cmd.tty) {
             struct winsize ws = {
@@ -461,25 +465,32 @@ static bool pump_link(void)
     return n > 0;
 }
 
-/* Passes what the command has written so far; closes the stream at its end. */
-static void pump_output(int *fd, char type)
+/* Passes a piece of what the command has written; closes the stream at its end. */
+static bool pump_output(int *fd, char type)
 {
     uint8_t buf[16384];
-    ssize_t n;
+    ssize_t n = *fd < 0 ? -1 : read(*fd, buf, sizeof(buf));
 
-    while (*fd >= 0 && (n = read(*fd, buf, sizeof(buf))) != 0) {
-        if (n < 0) {
-            if (errno != EAGAIN) {
-                break;
-            }
-            return;
-        }
+    if (n > 0) {
+        link_to_host.busy = link_to_host.coded;
         send_frame(type, buf, n);
+        return true;
     }
-    if (*fd >= 0 && !cmd.tty) {
-        close(*fd);
+    if (*fd >= 0 && (n == 0 || errno != EAGAIN)) {
+        if (!cmd.tty) {
+            close(*fd);
+        }
+        *fd = -1;
     }
-    *fd = -1;
+    return false;
+}
+
+/* The command has ended: what its pipes still hold fits the connection. */
+static void drain_output(void)
+{
+    while (pump_output(&cmd.out, FRAME_STDOUT) || pump_output(&cmd.err, FRAME_STDERR)) {
+        /* until both are empty */
+    }
 }
 
 /* Collects dead children; true when the command is among them, with its shell-style status. */
@@ -507,8 +518,8 @@ static int serve_command(int signals)
         struct pollfd fds[] = {
             { .fd = signals, .events = POLLIN },
             { .fd = link_to_host.fd, .events = POLLIN },
-            { .fd = cmd.out, .events = POLLIN },
-            { .fd = cmd.err, .events = POLLIN },
+            { .fd = link_to_host.busy ? -1 : cmd.out, .events = POLLIN },
+            { .fd = link_to_host.busy ? -1 : cmd.err, .events = POLLIN },
             { .fd = cmd.pending_len ? cmd.in : -1, .events = POLLOUT },
         };
 
@@ -518,7 +529,7 @@ static int serve_command(int signals)
         if (fds[2].revents) {
             pump_output(&cmd.out, FRAME_STDOUT);
         }
-        if (fds[3].revents) {
+        if (fds[3].revents && !link_to_host.busy) {
             pump_output(&cmd.err, FRAME_STDERR);
         }
         if (fds[4].revents) {
@@ -528,8 +539,7 @@ static int serve_command(int signals)
             return status;
         }
         if (fds[0].revents && read(signals, &info, sizeof(info)) > 0 && reap(&status)) {
-            pump_output(&cmd.out, FRAME_STDOUT);
-            pump_output(&cmd.err, FRAME_STDERR);
+            drain_output();
             return status;
         }
     }
@@ -582,6 +592,8 @@ static int carry_out(char *setup, size_t len, char **argv, const char **tty, boo
             *plain = true;
         } else if (strcmp(entry, "tty") == 0) {
             *tty = value;
+        } else if (strcmp(entry, "host") == 0) {
+            sethostname(value, strlen(value));
         } else if (strcmp(entry, "env") == 0) {
             putenv(value);
         } else if (strcmp(entry, "module") == 0 && !load_module(value)) {
