@@ -51,7 +51,10 @@ enum {
     CORE_S_POINTER = RK3588_CORE_S_POINTER,
 };
 
-/* Rockchip IOMMU v2, offsets in a register bank (Linux drivers/iommu/rockchip-iommu.c). */
+/*
+ * Rockchip IOMMU v2, offsets in a register bank (Linux drivers/iommu/rockchip-iommu.c, which also tells
+ * that the upper 28 bits of DTE_ADDR read back).
+ */
 enum {
     MMU_DTE_ADDR = 0x00,
     MMU_STATUS = 0x04,

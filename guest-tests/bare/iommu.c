@@ -40,7 +40,7 @@ static bool enable(unsigned core)
 
     for (unsigned bank = 0; bank < 2; bank++) {
         mmu_write(core, bank, MMU_DTE_ADDR, 0xcafebabe);
-        reset_ok &= report_equal(mmu_read(core, bank, MMU_DTE_ADDR), 0xcafeb000, "DTE_ADDR test value");
+        reset_ok &= report_equal(mmu_read(core, bank, MMU_DTE_ADDR), 0xcafebab0, "DTE_ADDR test value");
         mmu_write(core, bank, MMU_COMMAND, MMU_CMD_FORCE_RESET);
         reset_ok &= report_equal(mmu_read(core, bank, MMU_DTE_ADDR), 0, "DTE_ADDR after force reset");
         mmu_write(core, bank, MMU_DTE_ADDR, DIRECTORY);
@@ -158,7 +158,7 @@ int main(void)
     for (unsigned core = 0; core < BOARD_CORES; core++) {
         for (unsigned bank = 0; bank < 2; bank++) {
             mmu_write(core, bank, MMU_DTE_ADDR, 0xcafebabe);
-            report_equal(mmu_read(core, bank, MMU_DTE_ADDR), 0xcafeb000, "DTE_ADDR test value");
+            report_equal(mmu_read(core, bank, MMU_DTE_ADDR), 0xcafebab0, "DTE_ADDR test value");
             mmu_write(core, bank, MMU_COMMAND, MMU_CMD_FORCE_RESET);
             report_equal(mmu_read(core, bank, MMU_DTE_ADDR), 0, "DTE_ADDR after force reset");
         }

@@ -90,15 +90,20 @@ bool report_equal(uint32_t got, uint32_t expected, const char *what)
     return report(false, "%s: expected 0x%x, got 0x%x", what, expected, got);
 }
 
-void finish(void)
+static _Noreturn void power_off(void)
 {
     register uint64_t function __asm__("x0") = 0x84000008; /* PSCI SYSTEM_OFF */
 
-    print("1..%u\n# %u failed\n", reports, failures);
     __asm__ volatile("smc #0" : "+r"(function)::"memory");
     for (;;) {
         __asm__ volatile("wfi");
     }
+}
+
+void finish(void)
+{
+    print("1..%u\n# %u failed\n", reports, failures);
+    power_off();
 }
 
 uint32_t npu_read(unsigned core, uint32_t offset)
