@@ -378,9 +378,20 @@ RknpuNpu *rknpu_new(const RknpuChip *chip, const RknpuHost *host, void *opaque,
     return npu;
 }
 
+/* Lock not held: asks the host to end, or to allow again, waiting inside map. */
+static void interrupt_host(RknpuCore *core, bool on)
+{
+    RknpuNpu *npu = core->npu;
+
+    if (npu->host.interrupt) {
+        npu->host.interrupt(npu->opaque, core->number, on);
+    }
+}
+
 static void core_stop(RknpuCore *core)
 {
     g_atomic_int_inc(&core->cancel);
+    interrupt_host(core, true);
     g_mutex_lock(&core->lock);
     core->stopping = true;
     g_cond_signal(&core->work);
@@ -408,13 +419,17 @@ const RknpuChip *rknpu_chip(const RknpuNpu *npu)
     return npu->chip;
 }
 
-/* Lock held: makes the worker let go of its task, and waits until it has. */
+/* Lock not held: makes the worker let go of its task, and waits until it has. */
 static void cancel_and_wait(RknpuCore *core)
 {
     g_atomic_int_inc(&core->cancel);
+    interrupt_host(core, true);
+    g_mutex_lock(&core->lock);
     while (core->busy) {
         g_cond_wait(&core->quiet, &core->lock);
     }
+    g_mutex_unlock(&core->lock);
+    interrupt_host(core, false);
     g_atomic_int_add(&core->cancel, -1);
 }
 
@@ -426,7 +441,9 @@ void rknpu_reset(RknpuNpu *npu, unsigned number)
     g_mutex_lock(&core->lock);
     core->resets++; /* keeps the worker from taking up the next task */
     had_job = core->state.job_active;
+    g_mutex_unlock(&core->lock);
     cancel_and_wait(core);
+    g_mutex_lock(&core->lock);
     rknpu_pc_drop_job(core);
     rknpu_regfile_reset(&npu->map, &core->state);
     memset(core->reported, 0, sizeof(core->reported));
@@ -456,8 +473,8 @@ void rknpu_pause(RknpuNpu *npu)
         while (core->busy && g_cond_wait_until(&core->quiet, &core->lock, deadline)) {
             continue;
         }
-        cancel_and_wait(core);
         g_mutex_unlock(&core->lock);
+        cancel_and_wait(core);
     }
 }
 

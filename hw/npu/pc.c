@@ -588,6 +588,9 @@ void rknpu_pc_run_task(RknpuCore *core)
     if (result == RKNPU_TASK_OK && rknpu_mem_faults(mem, &fault_address)) {
         result = rknpu_mem_faulted_write(mem) ? RKNPU_TASK_WRITE_FAULT : RKNPU_TASK_READ_FAULT;
     }
+    if (result != RKNPU_TASK_OK && rknpu_cancelled(&core->job)) {
+        result = RKNPU_TASK_CANCELLED; /* a map that was told to give up is no fault */
+    }
 
     g_mutex_lock(&core->lock);
     rknpu_traffic_add(&core->stats.traffic, rknpu_mem_traffic(mem));

@@ -44,8 +44,12 @@ typedef struct RkNpuCoreSave {
     uint32_t pointer[RKNPU_BLOCKS];
     int16_t lut[2 * RKNPU_LUT_ENTRIES];
     uint32_t raw_status;
-    uint32_t job_active, job_stalled, job_address, job_amount, job_tasks_done, job_tasks_total;
+    uint32_t job_active, job_stalled, job_by_host, job_address, job_amount;
+    uint32_t job_tasks_done, job_tasks_total;
     uint32_t global_enable;
+    uint32_t dma[RKNPU_DMA_WORDS];
+    uint32_t counter_control[2];
+    uint64_t counter_bytes[2 * RKNPU_COUNTER_KINDS];
 } RkNpuCoreSave;
 
 typedef struct RkNpuCore {
@@ -202,12 +206,23 @@ static void rk_npu_event(void *opaque, const RknpuEvent *ev)
     }
 }
 
+/* A worker that waits for a stalled bank gives up while `on`. */
+static void rk_npu_interrupt(void *opaque, unsigned index, bool on)
+{
+    RkNpu *s = opaque;
+
+    for (unsigned b = 0; b < s->chip->mmu_banks[index]; b++) {
+        rk_iommu_set_draining(s->core[index].mmu[b], on);
+    }
+}
+
 static const RknpuHost rk_npu_host = {
     .map = rk_npu_map,
     .unmap = rk_npu_unmap,
     .irq = rk_npu_irq,
     .now = rk_npu_now,
     .event = rk_npu_event,
+    .interrupt = rk_npu_interrupt,
 };
 
 /* Registers */
@@ -265,28 +280,11 @@ static const MemoryRegionOps rk_npu_ops = {
 
 /* Reset, power, stop */
 
-/* Workers that wait for a stalled bank give up while `draining`. */
-static void rk_npu_set_draining(RkNpu *s, RkNpuCore *core, bool draining)
-{
-    for (unsigned b = 0; b < s->chip->mmu_banks[core->index]; b++) {
-        rk_iommu_set_draining(core->mmu[b], draining);
-    }
-}
-
-static void rk_npu_core_reset(RkNpuCore *core)
-{
-    RkNpu *s = core->npu;
-
-    rk_npu_set_draining(s, core, true);
-    rknpu_reset(s->model, core->index);
-    rk_npu_set_draining(s, core, false);
-}
-
 /* Block reset and power-off reach the banks of the core too. */
 static void rk_npu_core_and_mmu_reset(RkNpuCore *core, const char *why)
 {
     trace_rk_npu_core_reset(core->index, why);
-    rk_npu_core_reset(core);
+    rknpu_reset(core->npu->model, core->index);
     for (unsigned b = 0; b < core->npu->chip->mmu_banks[core->index]; b++) {
         rk_iommu_force_reset(core->mmu[b]);
     }
@@ -340,7 +338,7 @@ static void rk_npu_reset_enter(Object *obj, ResetType type)
     RkNpu *s = RK_NPU(obj);
 
     for (unsigned i = 0; i < s->chip->cores; i++) {
-        rk_npu_core_reset(&s->core[i]);
+        rknpu_reset(s->model, i);
     }
     s->unpowered_accesses = 0;
 }
@@ -352,13 +350,7 @@ static void rk_npu_reset_hold(Object *obj, ResetType type)
 
 static void rk_npu_pause(RkNpu *s)
 {
-    for (unsigned i = 0; i < s->chip->cores; i++) {
-        rk_npu_set_draining(s, &s->core[i], true);
-    }
     rknpu_pause(s->model);
-    for (unsigned i = 0; i < s->chip->cores; i++) {
-        rk_npu_set_draining(s, &s->core[i], false);
-    }
     s->paused = true;
 }
 
@@ -523,9 +515,6 @@ static void rk_npu_unrealize(DeviceState *dev)
     RkNpu *s = RK_NPU(dev);
 
     g_clear_pointer(&s->vm_change, qemu_del_vm_change_state_handler);
-    for (unsigned i = 0; i < s->chip->cores; i++) {
-        rk_npu_set_draining(s, &s->core[i], true);
-    }
     g_clear_pointer(&s->model, rknpu_free);
     g_clear_pointer(&s->irq_bh, qemu_bh_delete);
     address_space_destroy(&s->as);
@@ -565,11 +554,15 @@ static int rk_npu_pre_save(void *opaque)
         save->raw_status = st->raw_status;
         save->job_active = st->job_active;
         save->job_stalled = st->job_stalled;
+        save->job_by_host = st->job_by_host;
         save->job_address = st->job_address;
         save->job_amount = st->job_amount;
         save->job_tasks_done = st->job_tasks_done;
         save->job_tasks_total = st->job_tasks_total;
         save->global_enable = st->global_enable;
+        memcpy(save->dma, st->dma, sizeof(save->dma));
+        memcpy(save->counter_control, st->counter_control, sizeof(save->counter_control));
+        memcpy(save->counter_bytes, st->counter_bytes, sizeof(save->counter_bytes));
     }
     return 0;
 }
@@ -589,11 +582,15 @@ static int rk_npu_post_load(void *opaque, int version_id)
         st->raw_status = save->raw_status;
         st->job_active = save->job_active;
         st->job_stalled = save->job_stalled;
+        st->job_by_host = save->job_by_host;
         st->job_address = save->job_address;
         st->job_amount = save->job_amount;
         st->job_tasks_done = save->job_tasks_done;
         st->job_tasks_total = save->job_tasks_total;
         st->global_enable = save->global_enable;
+        memcpy(st->dma, save->dma, sizeof(st->dma));
+        memcpy(st->counter_control, save->counter_control, sizeof(st->counter_control));
+        memcpy(st->counter_bytes, save->counter_bytes, sizeof(st->counter_bytes));
         if (!rknpu_set_state(s->model, i, st)) {
             error_report("rk-npu: core %u: the snapshot holds a state that is out of range", i);
             return -EINVAL;
@@ -619,11 +616,15 @@ static const VMStateDescription vmstate_rk_npu_core = {
         VMSTATE_UINT32(save.raw_status, RkNpuCore),
         VMSTATE_UINT32(save.job_active, RkNpuCore),
         VMSTATE_UINT32(save.job_stalled, RkNpuCore),
+        VMSTATE_UINT32(save.job_by_host, RkNpuCore),
         VMSTATE_UINT32(save.job_address, RkNpuCore),
         VMSTATE_UINT32(save.job_amount, RkNpuCore),
         VMSTATE_UINT32(save.job_tasks_done, RkNpuCore),
         VMSTATE_UINT32(save.job_tasks_total, RkNpuCore),
         VMSTATE_UINT32(save.global_enable, RkNpuCore),
+        VMSTATE_UINT32_ARRAY(save.dma, RkNpuCore, RKNPU_DMA_WORDS),
+        VMSTATE_UINT32_ARRAY(save.counter_control, RkNpuCore, 2),
+        VMSTATE_UINT64_ARRAY(save.counter_bytes, RkNpuCore, 2 * RKNPU_COUNTER_KINDS),
         VMSTATE_END_OF_LIST()
     },
 };

@@ -66,6 +66,10 @@ typedef struct RknpuConfig {
  *        also called with a model lock held.
  * event  Receives the event log. May be NULL.
  *
+ * interrupt  on: a worker shall let go, so a map of `core` that waits (for a stalled IOMMU) returns
+ *        false soon, and so do later ones, until off. Called without locks of the model, on the
+ *        thread that resets, pauses or frees. May be NULL when map never waits.
+ *
  * rknpu_reset(), rknpu_pause() and rknpu_free() wait for workers: map, unmap and event must not
  * wait for a lock that their caller holds (QEMU: not for the big lock).
  */
@@ -76,6 +80,7 @@ typedef struct RknpuHost {
     void (*irq)(void *opaque, unsigned core);
     int64_t (*now)(void *opaque);
     void (*event)(void *opaque, const RknpuEvent *ev);
+    void (*interrupt)(void *opaque, unsigned core, bool on);
 } RknpuHost;
 
 typedef struct RknpuNpu RknpuNpu;

@@ -7,7 +7,9 @@
  * of Rockchip's rknpu driver 0.9.8, and the shape of programs that Rockchip's runtime 1.6.0
  * submits.
  */
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
 #include <string>
 
 #include "machine.h"
@@ -868,6 +870,60 @@ TEST_F(Walk, FreeInsideATask)
         ASSERT_TRUE(task_double::WaitForTask());
     }
     rknpu_free(nullptr);
+}
+
+/* A map that waits for a stalled IOMMU: pause ends the wait, and the job goes on after resume. */
+TEST_F(Walk, PauseWhileTheIommuIsStalled)
+{
+    struct Stalling {
+        FakeHost host;
+        std::mutex lock;
+        std::condition_variable changed;
+        bool stalled = true, give_up = false, waiting = false;
+    } s;
+    static Stalling *self;
+    self = &s;
+    RknpuHost table = s.host.table();
+    table.map = [](void *opaque, unsigned core, uint32_t iova, uint64_t len, bool write,
+                   RknpuSpan *span) {
+        {
+            std::unique_lock<std::mutex> hold(self->lock);
+
+            self->waiting = true;
+            self->changed.notify_all();
+            self->changed.wait(hold, [] { return !self->stalled || self->give_up; });
+            if (self->give_up) {
+                return false;
+            }
+        }
+        return self->host.table().map(opaque, core, iova, len, write, span);
+    };
+    table.interrupt = [](void *, unsigned core, bool on) {
+        std::lock_guard<std::mutex> hold(self->lock);
+
+        self->give_up = core == 0 && on;
+        self->changed.notify_all();
+    };
+    RknpuNpu *npu = rknpu_new(&rknpu_rk3588, &table, s.host.opaque(), nullptr);
+    Program p;
+
+    p.end(kConvolution);
+    s.host.put(kAt, p.words);
+    rknpu_write(npu, 0, 0x10, kAt);
+    rknpu_write(npu, 0, 0x14, p.amount());
+    rknpu_write(npu, 0, 0x30, 0x7001);
+    rknpu_write(npu, 0, 0x08, 1);
+    {
+        std::unique_lock<std::mutex> hold(s.lock);
+        s.changed.wait(hold, [&] { return s.waiting; });
+    }
+    rknpu_pause(npu);
+    EXPECT_EQ(0u, rknpu_read(npu, 0, 0x2c));
+    s.stalled = false;
+    rknpu_resume(npu);
+    EXPECT_TRUE(rknpu_wait_idle(npu, 0, 10000));
+    EXPECT_EQ(0x100u, rknpu_read(npu, 0, 0x2c));
+    rknpu_free(npu);
 }
 
 /* --- Cores and instances --- */
