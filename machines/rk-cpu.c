@@ -2,9 +2,13 @@
 /*
  * CPUs of the Rockchip machines.
  *
- * Boot firmware of the chips (TF-A BL31) serves PSCI and SCMI to SMCs. QEMU emulates PSCI in the CPU; the
- * SCMI call is taken here, one level above, by the exception entry of a subclass, so that QEMU itself
- * stays as it is. SCMI's function number is outside PSCI's range.
+ * Boot firmware of the chips (TF-A BL31) serves PSCI, SMCCC 1.1 and SCMI to SMCs. QEMU emulates PSCI in
+ * the CPU. What is missing is answered here, one level above, by the exception entry of a subclass, so
+ * that QEMU itself stays as it is. Everything else falls through to PSCI, which answers NOT_SUPPORTED
+ * to what it does not know.
+ *
+ * Facts: Arm DEN 0028 (SMCCC), sections 7.2 and 7.3; DEN 0022 (PSCI), PSCI_FEATURES. Linux rings SCMI
+ * only when firmware reports SMCCC 1.1 or later (arm_smccc_1_1_invoke()).
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -22,24 +26,52 @@ typedef struct RkCpu {
 static TCGCPUOps rk_cpu_tcg_ops;
 static void (*arm_do_interrupt)(CPUState *cs);
 
-static bool rk_cpu_is_scmi_call(CPUState *cs)
-{
-    ARMCPU *cpu = ARM_CPU(cs);
+#define SMCCC_VERSION       0x80000000
+#define SMCCC_ARCH_FEATURES 0x80000001
+#define PSCI_FEATURES       0x8400000a
+#define SMCCC_1_1           0x10001
+#define SMCCC_SUCCESS       0
+#define SMCCC_NOT_SUPPORTED (-1)
 
-    return cs->exception_index == EXCP_SMC && cpu->psci_conduit == QEMU_PSCI_CONDUIT_SMC &&
-           is_a64(&cpu->env) && (uint32_t)cpu->env.xregs[0] == RK_SCMI_SMC_ID;
+/* Serves the call that the CPU has made, and leaves its result in X0. False: not a call of ours. */
+static bool rk_cpu_firmware_call(RkCpu *cpu)
+{
+    uint64_t *x = cpu->parent_obj.env.xregs;
+
+    switch ((uint32_t)x[0]) {
+    case SMCCC_VERSION:
+        x[0] = SMCCC_1_1;
+        return true;
+    case SMCCC_ARCH_FEATURES:
+        x[0] = (uint32_t)x[1] == SMCCC_VERSION || (uint32_t)x[1] == SMCCC_ARCH_FEATURES ?
+               SMCCC_SUCCESS : SMCCC_NOT_SUPPORTED;
+        return true;
+    case PSCI_FEATURES:
+        if ((uint32_t)x[1] != SMCCC_VERSION) {
+            return false;
+        }
+        x[0] = SMCCC_SUCCESS;
+        return true;
+    case RK_SCMI_SMC_ID:
+        if (!cpu->scmi) {
+            return false;
+        }
+        rk_scmi_ring(cpu->scmi);
+        x[0] = SMCCC_SUCCESS;
+        return true;
+    default:
+        return false;
+    }
 }
 
 static void rk_cpu_do_interrupt(CPUState *cs)
 {
     RkCpu *cpu = (RkCpu *)cs;
 
-    if (rk_cpu_is_scmi_call(cs) && cpu->scmi) {
-        rk_scmi_ring(cpu->scmi);
-        cpu->parent_obj.env.xregs[0] = 0;
-        return;
+    if (cs->exception_index != EXCP_SMC || !is_a64(&cpu->parent_obj.env) ||
+        cpu->parent_obj.psci_conduit != QEMU_PSCI_CONDUIT_SMC || !rk_cpu_firmware_call(cpu)) {
+        arm_do_interrupt(cs);
     }
-    arm_do_interrupt(cs);
 }
 
 static const Property rk_cpu_properties[] = {

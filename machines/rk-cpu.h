@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * CPUs of the Rockchip machines: Arm's cores, plus the one firmware call that QEMU's own PSCI does not
- * know, SCMI over SMC. All other SMCs go to PSCI, which answers NOT_SUPPORTED to what it does not know.
+ * CPUs of the Rockchip machines: Arm's cores, plus the firmware calls that QEMU's own PSCI does not
+ * know, SMCCC's version and SCMI. All other SMCs go to PSCI.
  *
  * Property "scmi": link to the server that RK_SCMI_SMC_ID rings; optional.
  */

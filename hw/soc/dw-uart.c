@@ -6,8 +6,8 @@
  * read UCV and CPR at probe and USR when a write to LCR is refused.
  *
  * Modelled: the 16550 core (QEMU's), 16-byte FIFOs, USR, CPR, UCV and CTR as identification.
- * Not modelled: DMA handshake, fractional divider (DLF reads 0, which tells drivers that there is none),
- * baud rates.
+ * Not modelled: DMA handshake, baud rates. The options RS-485 and fractional divider (TCR to DLF) are
+ * absent: these registers read 0, which tells drivers so.
  */
 #include "qemu/osdep.h"
 #include "qemu/log.h"
@@ -24,6 +24,8 @@
 #define DW_UART_BAUD_BASE 1500000 /* 24 MHz / 16 */
 
 #define DW_UART_USR 0x7c /* status */
+#define DW_UART_TCR 0xac /* first and last register of options that this UART lacks */
+#define DW_UART_DLF 0xc0
 #define DW_UART_CPR 0xf4 /* component parameters */
 #define DW_UART_UCV 0xf8 /* component version */
 #define DW_UART_CTR 0xfc /* component type */
@@ -56,6 +58,8 @@ static uint64_t dw_uart_read(void *opaque, hwaddr offset, unsigned size)
         return DW_UART_UCV_VALUE;
     case DW_UART_CTR:
         return DW_UART_CTR_VALUE;
+    case DW_UART_TCR ... DW_UART_DLF:
+        return 0;
     default:
         qemu_log_mask(LOG_UNIMP, "dw-uart: read of register 0x%" HWADDR_PRIx ", which is not modelled\n",
                       offset);
@@ -65,8 +69,10 @@ static uint64_t dw_uart_read(void *opaque, hwaddr offset, unsigned size)
 
 static void dw_uart_write(void *opaque, hwaddr offset, uint64_t value, unsigned size)
 {
-    qemu_log_mask(LOG_UNIMP, "dw-uart: write of 0x%" PRIx64 " to register 0x%" HWADDR_PRIx
-                  ", which is not modelled\n", value, offset);
+    if (offset < DW_UART_TCR || offset > DW_UART_DLF) {
+        qemu_log_mask(LOG_UNIMP, "dw-uart: write of 0x%" PRIx64 " to register 0x%" HWADDR_PRIx
+                      ", which is not modelled\n", value, offset);
+    }
 }
 
 static const MemoryRegionOps dw_uart_ops = {

@@ -14,6 +14,7 @@
  *   IDLE_REQ  bit set = bus interface asked to be idle; two words of 16 bits, whose bits appear side by
  *             side in the one word of IDLE_ACK and of IDLE
  *   STATUS    1 = off     MEM_STATUS 1 = off     CHAIN 1 = on     REPAIR 1 = on
+ * MEM_STATUS, CHAIN and REPAIR of a domain inside another one read as off while the outer one is off.
  */
 #include "qemu/osdep.h"
 #include "qemu/log.h"
@@ -201,7 +202,7 @@ static uint32_t rk_pmu_repair(const RkPmu *s)
     for (unsigned n = 0; n < c->domain_count; n++) {
         const RkPmuDomain *d = &c->domains[n];
 
-        if (d->name && !rk_pmu_domain_off(s, d)) {
+        if (d->name && rk_pmu_powered(s, n)) {
             value |= rk_pmu_bit_in_word(d->repair, 0);
         }
     }
@@ -216,7 +217,7 @@ static uint32_t rk_pmu_memory(const RkPmu *s, unsigned word, bool chain)
 
     for (unsigned n = 0; n < c->domain_count; n++) {
         const RkPmuDomain *d = &c->domains[n];
-        bool off = d->name && rk_pmu_domain_off(s, d);
+        bool off = d->name && !rk_pmu_powered(s, n);
         bool mem_off = off || (d->name && rk_pmu_masked_bit(s, c->layout->mem_pwr, d->pwr));
 
         if (d->name && (chain ? !off : mem_off)) {
