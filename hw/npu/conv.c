@@ -7,9 +7,9 @@
 
 #include <glib.h>
 
-#include "kernels/isa.h"
-
 #include "conv_float.h"
+#include "dcomp.h"
+#include "kernels/isa.h"
 
 int32_t rknpu_conv_ow(const RknpuConvState *state, unsigned channel)
 {
@@ -51,7 +51,7 @@ static RknpuTaskResult compute(RknpuConvState *state)
     bool taken = false;
     RknpuTaskResult r = RKNPU_TASK_OK;
 
-    if (state->job->config->force_isa == RKNPU_ISA_NONE) {
+    if (state->job->config->force_isa == RKNPU_ISA_NONE || state->conv->packed_quads) {
         return rknpu_conv_generic(state);
     }
     if (rknpu_type_is_float(state->conv->type)) {
@@ -77,10 +77,13 @@ RknpuTaskResult rknpu_conv_run(RknpuJob *job, const RknpuTask *task)
         return r;
     }
     count_features(job, state.conv);
-    if (state.conv->reads_weights) {
+    if (state.conv->reads_weights && !state.conv->compressed) {
         rknpu_mem_count(job->mem, RKNPU_STREAM_WEIGHT, state.conv->weight_base, state.conv->weight_bytes);
     }
-    r = compute(&state);
+    r = state.conv->compressed ? rknpu_dcomp_unpack(job, state.conv) : RKNPU_TASK_OK;
+    if (r == RKNPU_TASK_OK) {
+        r = compute(&state);
+    }
     if (!rknpu_mem_release(job->mem) && r == RKNPU_TASK_OK) {
         r = RKNPU_TASK_WRITE_FAULT;
     }

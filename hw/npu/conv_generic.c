@@ -86,6 +86,7 @@ static Value convert_feature(const Generic *g, const uint8_t *from, unsigned lan
 static bool load_surface(Generic *g, const RknpuRun *run, unsigned ky, unsigned kx, unsigned channel,
                          unsigned count, unsigned at)
 {
+    static const uint8_t zeros[16];
     const RknpuConv *conv = g->conv;
     const RknpuCube *in = &conv->input;
     int64_t y = input_at(run->y, conv->stride_y, ky, conv->dilation_y, conv->pad_top);
@@ -106,11 +107,15 @@ static bool load_surface(Generic *g, const RknpuRun *run, unsigned ky, unsigned 
         int64_t x = x0 + (int64_t)p * conv->stride_x;
         const uint8_t *pixel = g->columns + (x - first) * in->pixel_bytes;
 
+        bool right = conv->right_pad_is_zero && x >= (int64_t)conv->width_limit && y >= 0 && y < in->height;
+
         g->inside[p] = row_inside && x >= first && x <= last;
         for (unsigned i = 0; i < count; i++) {
             Value *v = &g->features[p][at + i];
 
-            if (!g->inside[p]) {
+            if (right) {
+                *v = convert_feature(g, zeros, channel % in->atom + i);
+            } else if (!g->inside[p]) {
                 *v = g->pad;
             } else if (present && channel + i < in->channels) {
                 *v = convert_feature(g, pixel, channel % in->atom + i);
@@ -169,6 +174,30 @@ static void multiply_direct(Generic *g, const RknpuRun *run, unsigned lanes, uns
     }
 }
 
+/*
+ * Weights of packed pixels in quads: a kernel row is 16 bytes, [kx 4][channel 4]; groups of kernels follow
+ * each other by rows, [ky][kernel].
+ */
+static bool load_quad_weights(Generic *g, const RknpuRun *run, unsigned lanes, unsigned ky, unsigned kx)
+{
+    const RknpuConv *conv = g->conv;
+    unsigned group = run->channel / conv->kernel_group;
+    unsigned in_group = MIN(conv->kernel_group, conv->kernels - group * conv->kernel_group);
+    uint64_t base = (uint64_t)group * conv->kernel_group * conv->kernel_height +
+                    (uint64_t)ky * in_group + run->channel % conv->kernel_group;
+    size_t index;
+
+    if (!read_weights(g, base * 16, lanes * 16, &index)) {
+        return false;
+    }
+    for (unsigned l = 0; l < lanes; l++) {
+        for (unsigned i = 0; i < conv->tap_channels; i++) {
+            g->weights[l][i] = load(g, conv->type, g->raw, index + l * 16 + kx * 4 + i);
+        }
+    }
+    return true;
+}
+
 /* Loads the weights of the run's kernels for one tap and slice: `count` channels each. */
 static bool load_direct_weights(Generic *g, const RknpuRun *run, unsigned lanes, unsigned ky, unsigned kx,
                                 unsigned slice, unsigned count)
@@ -183,6 +212,9 @@ static bool load_direct_weights(Generic *g, const RknpuRun *run, unsigned lanes,
     size_t index;
 
     base += (uint64_t)(run->channel % conv->kernel_group) * count;
+    if (conv->packed_quads) {
+        return load_quad_weights(g, run, lanes, ky, kx);
+    }
     if (!read_weights(g, base, lanes * count, &index)) {
         return false;
     }

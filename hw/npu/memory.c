@@ -46,6 +46,10 @@ struct RknpuMem {
     unsigned faults;
     uint32_t first_fault;
     bool first_fault_write;
+    RknpuStream overlay_stream;
+    uint32_t overlay_iova;
+    uint64_t overlay_len; /* 0: none */
+    uint8_t *overlay;
 };
 
 RknpuMem *rknpu_mem_new(const RknpuHost *host, void *opaque, unsigned core, unsigned task)
@@ -81,6 +85,7 @@ void rknpu_mem_free(RknpuMem *mem)
     drop_views(mem);
     g_array_free(mem->held, TRUE);
     g_array_free(mem->gathered, TRUE);
+    g_free(mem->overlay);
     g_free(mem);
 }
 
@@ -171,8 +176,37 @@ static bool copy(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint8_t *to, 
     return true;
 }
 
+void rknpu_mem_overlay(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint8_t *bytes, uint64_t len)
+{
+    g_free(mem->overlay);
+    mem->overlay = bytes;
+    mem->overlay_stream = stream;
+    mem->overlay_iova = iova;
+    mem->overlay_len = len;
+}
+
+/* True when the access falls to the overlay; `*bytes` is NULL when it reaches beyond its end. */
+static bool overlaid(const RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len, const uint8_t **bytes)
+{
+    uint64_t offset = iova - mem->overlay_iova;
+
+    if (iova < mem->overlay_iova || offset >= mem->overlay_len || stream != mem->overlay_stream) {
+        return false;
+    }
+    *bytes = len <= mem->overlay_len - offset ? mem->overlay + offset : NULL;
+    return true;
+}
+
 bool rknpu_mem_read(RknpuMem *mem, RknpuStream stream, uint32_t iova, void *to, uint64_t len)
 {
+    const uint8_t *bytes;
+
+    if (overlaid(mem, stream, iova, len, &bytes)) {
+        if (bytes) {
+            memcpy(to, bytes, len);
+        }
+        return bytes;
+    }
     return copy(mem, stream, iova, to, NULL, len);
 }
 
@@ -272,6 +306,11 @@ static uint8_t *view(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t 
 
 const uint8_t *rknpu_mem_view(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len)
 {
+    const uint8_t *bytes;
+
+    if (overlaid(mem, stream, iova, len, &bytes)) {
+        return bytes;
+    }
     return view(mem, stream, iova, len, false);
 }
 

@@ -92,7 +92,6 @@ static RknpuTaskResult check_conv_modes(const RknpuJob *job)
         const char *name;
     } modes[] = {
         { RKNPU_F_DECONV, "CNA CONV_CON1 DECONV" },
-        { RKNPU_F_DCOMP_CTRL, "CNA DCOMP_CTRL" },
     };
 
     for (unsigned i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
@@ -242,6 +241,28 @@ static RknpuTaskResult decode_weights(const RknpuJob *job, RknpuConv *conv)
     return RKNPU_TASK_OK;
 }
 
+/* Compressed weights; the control values are those of Rockchip's compiler (dcomp.c). */
+static RknpuTaskResult decode_compression(const RknpuJob *job, RknpuConv *conv)
+{
+    const int64_t control = 1, lane_registers = 0x55555555;
+    int64_t value = field(job, RKNPU_F_DCOMP_CTRL);
+
+    conv->compressed = value & 7 && !(value & 8); /* b3 WT_DEC_BYPASS */
+    if (!conv->compressed) {
+        return RKNPU_TASK_OK;
+    }
+    if (value != control || !rknpu_has_field(job->chip, RKNPU_F_DCOMP_AMOUNT_0) || conv->type != RKNPU_INT8) {
+        return unimplemented(job, "CNA DCOMP_CTRL", value);
+    }
+    if (field(job, RKNPU_F_DCOMP_REGNUM) != lane_registers) {
+        return unimplemented(job, "CNA DCOMP_REGNUM", field(job, RKNPU_F_DCOMP_REGNUM));
+    }
+    for (unsigned lane = 0; lane < 16; lane++) {
+        conv->lane_blocks[lane] = (uint64_t)field(job, RKNPU_F_DCOMP_AMOUNT_0 + lane);
+    }
+    return RKNPU_TASK_OK;
+}
+
 static RknpuTaskResult decode_type(const RknpuJob *job, RknpuConv *conv)
 {
     int64_t precision = field(job, RKNPU_F_PROC_PRECISION);
@@ -313,6 +334,9 @@ static RknpuTaskResult decode_conv(const RknpuJob *job, RknpuConv *conv)
     conv->truncate_round = round_mode(job, RKNPU_F_CLIP_ROUND_TYPE, job->config->round_truncate);
     decode_reuse(job, conv);
     r = decode_weights(job, conv);
+    if (r == RKNPU_TASK_OK) {
+        r = decode_compression(job, conv);
+    }
     return r == RKNPU_TASK_OK ? decode_input_convert(job, conv) : r;
 }
 

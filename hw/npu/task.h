@@ -71,6 +71,8 @@ typedef struct RknpuConv {
 
     uint32_t weight_base;
     uint64_t weight_bytes;   /* what the weight reader moves */
+    bool compressed;         /* DCOMP: dcomp.c makes the raw stream of weight_bytes first */
+    uint64_t lane_blocks[16]; /* 16-byte blocks of each compressed lane */
     bool reads_weights;      /* false: the CBUF holds them since the task before */
     unsigned kernels;        /* kernels in memory; further output channels accumulate 0 */
     unsigned tap_channels;   /* channels stored per tap (direct) or in all groups together (depthwise) */

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -100,6 +101,102 @@ TEST(Recorded, PoolingTaskOfAConvolutionModel)
     auto source = host.get<uint8_t>(0xffefc400, 32);
     ASSERT_EQ(RunRecorded(host, rknpu_rk3588, submits[0].tasks[2]), RKNPU_TASK_OK);
     EXPECT_EQ(host.get<uint8_t>(0xffefc000, 32), source);
+}
+
+// The multiple_input demo (airockchip/rknn-toolkit2; runtime 1.6.0, int8): two 3x3 convolutions to 8 channels,
+// of a 3-channel and of a 1-channel picture, and their sum fused into the second. Packed pixels, compressed
+// weights, per-channel zero points and scales. Expected: integer arithmetic on weights quantised here from
+// the ONNX model (asymmetric, per channel, 255 steps); only the biases come from the recorded buffers.
+class MultipleInput : public testing::Test {
+protected:
+    static constexpr unsigned kSize = 128, kK = 8;
+
+    struct Layer {
+        unsigned channels;
+        std::vector<int> weights; // [k][c][3][3]
+        int zero_point[kK], scale[kK];
+        std::vector<int32_t> bias;
+        std::vector<uint8_t> picture; // [y][x][c]
+    };
+
+    // To nearest, ties to even; exact in double.
+    static double Shift(double v, int shift) { return std::nearbyint(std::ldexp(v, -shift)); }
+    static double Saturate(double v) { return std::min(127.0, std::max(-128.0, v)); }
+
+    static Layer Quantise(FakeHost &host, const std::vector<uint8_t> &onnx, unsigned channels, uint32_t records,
+                          uint32_t picture)
+    {
+        unsigned n = channels * 9;
+        std::vector<float> w = OnnxFloats(onnx, kK * n), steps;
+        Layer layer = { channels, {}, {}, {}, host.get<int32_t>(records, kK),
+                        host.get<uint8_t>(picture, kSize * kSize * channels) };
+
+        for (unsigned k = 0; k < kK; k++) {
+            auto range = std::minmax_element(w.begin() + k * n, w.begin() + (k + 1) * n);
+            float low = std::min(0.0f, *range.first), step = (std::max(0.0f, *range.second) - low) / 255;
+
+            steps.push_back(step);
+            layer.zero_point[k] = (int)std::nearbyint(-128 - low / step);
+            for (unsigned i = 0; i < n; i++) {
+                layer.weights.push_back((int)Saturate(std::nearbyint(w[k * n + i] / step) + layer.zero_point[k]));
+            }
+        }
+        for (unsigned k = 0; k < kK; k++) {
+            layer.scale[k] = (int)std::nearbyint(steps[k] / *std::max_element(steps.begin(), steps.end()) * 0x4000);
+        }
+        return layer;
+    }
+
+    // Accumulator with bias, per-channel scale applied: pixels and padding count from -128.
+    static double Sum(const Layer &l, unsigned k, unsigned oy, unsigned ox)
+    {
+        int64_t sum = l.bias[k];
+
+        for (unsigned c = 0; c < l.channels; c++) {
+            for (unsigned t = 0; t < 9; t++) {
+                unsigned y = oy + t / 3 - 1, x = ox + t % 3 - 1;
+                int v = y < kSize && x < kSize ? l.picture[(y * kSize + x) * l.channels + c] - 128 : -128;
+
+                sum += v * (l.weights[(k * l.channels + c) * 9 + t] - l.zero_point[k]);
+            }
+        }
+        return Shift((double)sum * l.scale[k], 14);
+    }
+};
+
+TEST_F(MultipleInput, WholeNetwork)
+{
+    std::string log = RecordedPath("vendor-runtime/mi_base.ioctl.log");
+
+    if (log.empty()) {
+        GTEST_SKIP() << "RKNPU_TEST_DATA names no folder with vendor-runtime/mi_base.ioctl.log";
+    }
+    FakeHost host;
+    auto submits = ReadIoctlLog(log);
+    auto onnx = ReadFile(RecordedPath("vendor-runtime/multiple_input.onnx"));
+
+    LoadBuffers(host, RecordedPath("vendor-runtime/mi_base-buffers"), 0);
+    Layer colour = Quantise(host, onnx, 3, 0xffefb680, 0xffdd5000);
+    Layer grey = Quantise(host, onnx, 1, 0xffefb000, 0xffde1000);
+    ASSERT_EQ(submits.size(), 2u);
+    ASSERT_EQ(RunRecorded(host, rknpu_rk3588, submits[0].tasks[0]), RKNPU_TASK_OK);
+    ASSERT_EQ(RunRecorded(host, rknpu_rk3588, submits[1].tasks[0]), RKNPU_TASK_OK);
+    auto between = host.get<int8_t>(0xffdf5000, kSize * kSize * 16);
+    auto output = host.get<int8_t>(0xffd55000, kSize * kSize * 16);
+    EXPECT_GT(std::set<int8_t>(output.begin(), output.end()).size(), 100u);
+    for (unsigned k = 0; k < kK; k++) {
+        for (unsigned y = 0; y < kSize; y++) {
+            for (unsigned x = 0; x < kSize; x++) {
+                double first = Saturate(Shift(Sum(colour, k, y, x) * 0x49eb + std::ldexp(16, 25), 25));
+                double second = Sum(grey, k, y, x) + Shift((first - 16) * 0x4159, 4);
+                size_t at = (y * kSize + x) * 16 + k;
+
+                ASSERT_EQ(between[at], first) << k << " " << y << " " << x;
+                ASSERT_EQ(output[at], Saturate(Shift(second * 0x4f3c + std::ldexp(20, 25), 25)))
+                    << k << " " << y << " " << x;
+            }
+        }
+    }
 }
 
 // A job captured on an RK3576 board (gahingwoo/linux-rk3576-npu): 5x5 stride 2, 80x80x16 to 40x40x128, int8.
