@@ -66,6 +66,37 @@ static bool choose_strip(Direct *d)
     return true;
 }
 
+/*
+ * Channels of a one-surface input that have any weight behind OW: pictures of three channels come padded to
+ * 16 with weights that OW cancels, and need not be multiplied. Counted in fours, the widest step of the sets.
+ * False = the weights cannot be read.
+ */
+static bool find_depth(Direct *d)
+{
+    const RknpuConv *conv = d->conv;
+    uint64_t kernel_bytes = (uint64_t)conv->kernel_width * conv->kernel_height * RKNPU_INT8_LANES;
+    unsigned used = 1;
+
+    d->depth = conv->tap_channels;
+    for (unsigned first = 0; d->surfaces == 1 && first < conv->kernels; first += conv->kernel_group) {
+        unsigned n = MIN(conv->kernel_group, conv->kernels - first);
+        const uint8_t *w = rknpu_mem_view(d->c->state->job->mem, RKNPU_STREAM_WEIGHT,
+                                          conv->weight_base + (uint32_t)(first * kernel_bytes), n * kernel_bytes);
+
+        for (uint64_t i = 0; w && i < n * kernel_bytes; i++) {
+            unsigned channel = i % RKNPU_INT8_LANES, kernel = first + i / RKNPU_INT8_LANES % n;
+            int32_t ow = conv->add_ow ? rknpu_conv_ow(d->c->state, kernel) : 0;
+
+            used = channel >= used && (int8_t)w[i] + ow ? channel + 1 : used;
+        }
+        if (!w) {
+            return false;
+        }
+        d->depth = (used + 3) / 4 * 4;
+    }
+    return true;
+}
+
 static bool prepare(Direct *d)
 {
     const RknpuConv *conv = d->conv;
@@ -74,7 +105,9 @@ static bool prepare(Direct *d)
     unsigned strips;
 
     d->surfaces = conv->tap_channels / RKNPU_INT8_LANES;
-    d->depth = conv->tap_channels;
+    if (!find_depth(d)) {
+        return false;
+    }
     d->step = (size_t)conv->tap_channels * d->kernels->stage_bytes;
     d->groups = (d->c->out.channels + group - 1) / group;
     d->group_bytes = (size_t)taps * d->depth * group * d->kernels->stage_bytes;

@@ -76,6 +76,9 @@ ConvCase::ConvCase(const ConvShape &shape, unsigned seed) : s_(shape)
     w_.resize(s_.depthwise ? size_t(padded_channels_) * s_.kernel_height * s_.kernel_width
                            : size_t(padded_kernels_) * padded_channels_ * s_.kernel_height * s_.kernel_width);
     std::generate(w_.begin(), w_.end(), byte);
+    for (size_t i = 0, taps = size_t(s_.kernel_height) * s_.kernel_width; s_.neutral_padding && i < w_.size(); i++) {
+        w_[i] = i / taps % padded_channels_ >= s_.channels ? static_cast<int8_t>(-s_.ow) : w_[i];
+    }
     bias_.resize(out_channels_);
     std::generate(bias_.begin(), bias_.end(), [&]() { return static_cast<int>(random() % 20001) - 10000; });
     mul_.resize(out_channels_);

@@ -28,6 +28,7 @@ struct ConvShape {
     unsigned pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
     unsigned dilation_y = 1, dilation_x = 1;
     bool depthwise = false;
+    bool neutral_padding = false; /* weights of padding channels are -OW, as drivers store them */
     unsigned packed = 0;      /* ARGB pixels of 1..4 channels instead of the cube */
     unsigned window_first = 0, window_rows = 0; /* input rows of a row-window task; rows 0 = whole */
     int pad_value = 0;

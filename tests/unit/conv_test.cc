@@ -88,6 +88,25 @@ TEST(Conv, ChannelTails)
     }
 }
 
+/* Pictures of few channels: kernels may leave out channels whose weights OW cancels. */
+TEST(Conv, NeutralPaddingChannels)
+{
+    for (unsigned channels : { 1u, 3u, 5u, 9u, 13u }) {
+        ConvShape s;
+
+        s.channels = channels;
+        s.kernels = 37;
+        s.height = 9;
+        s.width = 10;
+        s.kernel_height = s.kernel_width = 3;
+        s.stride_y = s.stride_x = 2;
+        s.pad_bottom = s.pad_right = 1;
+        s.pad_value = -128;
+        s.neutral_padding = true;
+        Check(s, channels);
+    }
+}
+
 TEST(Conv, DepthwiseTails)
 {
     for (unsigned channels : { 8u, 16u, 24u, 32u, 40u, 56u, 64u, 72u, 80u, 88u, 96u, 104u, 112u, 152u, 200u }) {

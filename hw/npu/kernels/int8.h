@@ -72,7 +72,7 @@ typedef struct RknpuInt8Direct {
     const uint8_t *const *rows;
     size_t pixel_step, tap_step;
     unsigned kernel_height, kernel_width;
-    unsigned depth;        /* channels per tap, even, at most 16 times the surfaces */
+    unsigned depth;        /* channels per tap: a multiple of 16, or 4, 8, 12 for one surface */
     const void *weights;
     const int32_t *ow;     /* per kernel of the group; used by sets that do not fold it into the weights */
     unsigned pixels;

@@ -100,8 +100,16 @@ static void pack(void *restrict to, const RknpuInt8Weights *w)
             const uint8_t *from = w->memory + (size_t)slice * 32 * w->in_memory * w->taps +
                                   ((size_t)t * w->in_memory + w->first) * width + c % 32;
 
-            pack_block(packed, from, width, w->count, w->ow);
-            packed += 16 * GROUP;
+            if (w->depth - c < 16) {
+                int16_t block[16 * GROUP];
+
+                pack_block(block, from, width, w->count, w->ow);
+                memcpy(packed, block, (w->depth - c) * GROUP * sizeof(*packed));
+                packed += (w->depth - c) * GROUP;
+            } else {
+                pack_block(packed, from, width, w->count, w->ow);
+                packed += 16 * GROUP;
+            }
         }
     }
 }
@@ -139,13 +147,38 @@ INLINE __m256d apply(const RknpuRequantOp *op, __m256d v, unsigned channel, __m1
     return v;
 }
 
+INLINE void store_doubles(const __m256d *v, __m256d scale, __m256d offset, uint8_t *out)
+{
+    __m128i q[4];
+
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < 4; i++) {
+        q[i] = _mm256_cvtpd_epi32(_mm256_fmadd_pd(v[i], scale, offset));
+    }
+    _mm_storeu_si128((__m128i *)out, _mm_packs_epi16(_mm_packs_epi32(q[0], q[1]), _mm_packs_epi32(q[2], q[3])));
+}
+
+INLINE void to_doubles(__m256d *v, __m256i lo, __m256i hi)
+{
+    v[0] = _mm256_cvtepi32_pd(_mm256_castsi256_si128(lo));
+    v[1] = _mm256_cvtepi32_pd(_mm256_extracti128_si256(lo, 1));
+    v[2] = _mm256_cvtepi32_pd(_mm256_castsi256_si128(hi));
+    v[3] = _mm256_cvtepi32_pd(_mm256_extracti128_si256(hi, 1));
+}
+
+INLINE void store_bytes(__m256i lo, __m256i hi, __m256d scale, __m256d offset, uint8_t *out)
+{
+    __m256d v[4];
+
+    to_doubles(v, lo, hi);
+    store_doubles(v, scale, offset, out);
+}
+
 /* 16 sums of one pixel to 16 bytes. */
-INLINE void requant(const RknpuRequant *r, unsigned channel, __m256i lo, __m256i hi, const int8_t *operand,
+static __attribute__((noinline)) void requant(const RknpuRequant *r, unsigned channel, __m256i lo, __m256i hi, const int8_t *operand,
                     uint8_t *out)
 {
-    const __m256d scale = _mm256_set1_pd(r->scale), offset = _mm256_set1_pd(r->offset);
     __m256d v[4];
-    __m128i q[4];
 
     if (r->truncate) {
         lo = truncate_acc(lo, r->truncate);
@@ -153,10 +186,7 @@ INLINE void requant(const RknpuRequant *r, unsigned channel, __m256i lo, __m256i
     }
     lo = _mm256_add_epi32(lo, load(r->bias + channel));
     hi = _mm256_add_epi32(hi, load(r->bias + channel + 8));
-    v[0] = _mm256_cvtepi32_pd(_mm256_castsi256_si128(lo));
-    v[1] = _mm256_cvtepi32_pd(_mm256_extracti128_si256(lo, 1));
-    v[2] = _mm256_cvtepi32_pd(_mm256_castsi256_si128(hi));
-    v[3] = _mm256_cvtepi32_pd(_mm256_extracti128_si256(hi, 1));
+    to_doubles(v, lo, hi);
     for (unsigned o = 0; o < r->ops; o++) {
         for (unsigned i = 0; i < 4; i++) {
             int32_t four = 0;
@@ -167,21 +197,44 @@ INLINE void requant(const RknpuRequant *r, unsigned channel, __m256i lo, __m256i
             v[i] = apply(&r->op[o], v[i], channel + 4 * i, _mm_cvtepi8_epi32(_mm_cvtsi32_si128(four)));
         }
     }
-    for (unsigned i = 0; i < 4; i++) {
-        q[i] = _mm256_cvtpd_epi32(_mm256_fmadd_pd(v[i], scale, offset));
-    }
-    _mm_storeu_si128((__m128i *)out, _mm_packs_epi16(_mm_packs_epi32(q[0], q[1]), _mm_packs_epi32(q[2], q[3])));
+    store_doubles(v, _mm256_set1_pd(r->scale), _mm256_set1_pd(r->offset), out);
 }
 
-INLINE void finish(const RknpuInt8Output *out, __m256i lo, __m256i hi, unsigned pixel)
+/* The common pipeline, bias and output conversion alone, with its constants loaded once a tile. */
+INLINE void finish_plain(const RknpuInt8Output *out, const __m256i *lo, const __m256i *hi, unsigned pixel,
+                         const unsigned pixels)
 {
-    if (out->requant) {
-        const int8_t *operand = out->operand[0] ? out->operand[0] + pixel * RKNPU_INT8_LANES : NULL;
+    const __m256d scale = _mm256_set1_pd(out->requant->scale), offset = _mm256_set1_pd(out->requant->offset);
+    const __m256i bias_lo = load(out->requant->bias + out->channel);
+    const __m256i bias_hi = load(out->requant->bias + out->channel + 8);
+    uint8_t *to = out->bytes[0] + pixel * RKNPU_INT8_LANES;
 
-        requant(out->requant, out->channel, lo, hi, operand, out->bytes[0] + pixel * RKNPU_INT8_LANES);
-    } else {
-        _mm256_storeu_si256((__m256i *)(out->acc + (size_t)pixel * GROUP), lo);
-        _mm256_storeu_si256((__m256i *)(out->acc + (size_t)pixel * GROUP + 8), hi);
+#pragma GCC unroll 6
+    for (unsigned p = 0; p < pixels; p++, to += RKNPU_INT8_LANES) {
+        store_bytes(_mm256_add_epi32(lo[p], bias_lo), _mm256_add_epi32(hi[p], bias_hi), scale, offset, to);
+    }
+}
+
+INLINE void finish(const RknpuInt8Output *out, const __m256i *lo, const __m256i *hi, unsigned pixel,
+                   const unsigned pixels)
+{
+    const RknpuRequant *r = out->requant;
+
+    if (r && r->ops == 0 && r->truncate == 0) {
+        finish_plain(out, lo, hi, pixel, pixels);
+        return;
+    }
+#pragma GCC unroll 6
+    for (unsigned p = 0; p < pixels; p++) {
+        size_t at = (size_t)(pixel + p) * RKNPU_INT8_LANES;
+
+        if (r) {
+            requant(r, out->channel, lo[p], hi[p], out->operand[0] ? out->operand[0] + at : NULL,
+                    out->bytes[0] + at);
+        } else {
+            _mm256_storeu_si256((__m256i *)(out->acc + at), lo[p]);
+            _mm256_storeu_si256((__m256i *)(out->acc + at + 8), hi[p]);
+        }
     }
 }
 
@@ -226,10 +279,7 @@ INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels
             }
         }
     }
-#pragma GCC unroll 6
-    for (unsigned p = 0; p < pixels; p++) {
-        finish(&d->out, lo[p], hi[p], pixel + p);
-    }
+    finish(&d->out, lo, hi, pixel, pixels);
 }
 
 /* Tiles of nearly equal width: 14 pixels are 5 + 5 + 4, not 6 + 6 + 2. */
@@ -291,10 +341,7 @@ INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const un
             }
         }
     }
-#pragma GCC unroll 4
-    for (unsigned p = 0; p < pixels; p++) {
-        finish(&d->out, lo[p], hi[p], pixel + p);
-    }
+    finish(&d->out, lo, hi, pixel, pixels);
 }
 
 static void depthwise(const RknpuInt8Depthwise *d)
