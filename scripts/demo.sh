@@ -10,4 +10,4 @@ set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=${RKNPU_BUILD:-$top/build}
 "$top/scripts/guest-parts.sh" 7 rocket busybox teflon models programs
-exec "$build/rknpu-emu" run --timeout 600 -- npu-demo "$@"
+exec "$build/rknpu-emu" run --stats --timeout 600 -- npu-demo "$@"

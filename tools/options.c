@@ -22,6 +22,7 @@ typedef struct {
     char *machine, *driver, *kernel, *dtb, *npu_sram, *share, *log, *memory;
     char **overlays, **modules;
     int cpus, timeout;
+    gboolean stats;
     gboolean dry_run;
 } Raw;
 
@@ -206,6 +207,8 @@ static bool parse_raw(char **argv, Raw *raw, GError **error)
           "; a shell has none once it runs; 0: none)", "SECONDS" },
         { "log", 0, 0, G_OPTION_ARG_FILENAME, &raw->log, "write the kernel log to this file",
           "FILE" },
+        { "stats", 0, 0, G_OPTION_ARG_NONE, &raw->stats,
+          "print what the NPU computed, read and wrote, on the standard error", NULL },
         { "dry-run", 0, 0, G_OPTION_ARG_NONE, &raw->dry_run,
           "print the QEMU command for a terminal instead of running it", NULL },
         { NULL }
@@ -267,6 +270,7 @@ EmuOptions *emu_options_parse(char **argv, GError **error)
     o->modules = g_steal_pointer(&raw.modules);
     o->share = g_steal_pointer(&raw.share);
     o->log = g_steal_pointer(&raw.log);
+    o->stats = raw.stats;
     o->dry_run = raw.dry_run;
     o->timeout = raw.timeout >= 0 ? (unsigned)raw.timeout : o->command ? DEFAULT_TIMEOUT : 0;
     raw_clear(&raw);

@@ -26,6 +26,7 @@ typedef struct {
     unsigned cpus;
     uint64_t memory;            /* bytes */
     unsigned timeout;           /* seconds; 0 for none */
+    bool stats;                 /* print what the NPU did */
     bool dry_run;
 } EmuOptions;
 

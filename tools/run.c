@@ -14,6 +14,7 @@
 #include "error.h"
 #include "report.h"
 #include "run.h"
+#include "stats.h"
 #include "terminal.h"
 
 #define BOOT_LIMIT_S 300
@@ -265,6 +266,9 @@ static void on_frame(char type, const uint8_t *payload, size_t len, void *opaque
         if (len == 1 && run->end == END_NONE) {
             run->end = END_COMMAND;
             run->status = payload[0];
+            if (run->options->stats) {
+                emu_stats_print(run->process->qmp);
+            }
             g_timeout_add_seconds(POWER_OFF_LIMIT_S, quit_loop, run);
         }
         break;
