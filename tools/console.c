@@ -73,6 +73,7 @@ EmuConsole *emu_console_new(FILE *log, EmuFrameFunc func, void *opaque)
     console->frames.func = func;
     console->frames.opaque = opaque;
     console->line = g_string_new(NULL);
+    console->report = g_string_new(NULL);
     return console;
 }
 
@@ -82,6 +83,7 @@ void emu_console_free(EmuConsole *console)
         g_free(console->tail[i]);
     }
     g_string_free(console->line, TRUE);
+    g_string_free(console->report, TRUE);
     g_free(console->splat);
     g_free(console);
 }
@@ -105,6 +107,10 @@ static void end_line(EmuConsole *console)
         if (!console->splat) {
             console->splat = g_strdup(text);
         }
+    }
+    if (*text && console->splat && console->report_lines < CONSOLE_REPORT_LINES) {
+        g_string_append_printf(console->report, "    %s\n", text);
+        console->report_lines++;
     }
     g_string_truncate(console->line, 0);
 }
@@ -134,4 +140,9 @@ void emu_console_print_tail(const EmuConsole *console, FILE *out)
     for (unsigned i = console->lines - count; i < console->lines; i++) {
         fprintf(out, "    %s\n", console->tail[i % CONSOLE_TAIL_LINES]);
     }
+}
+
+void emu_console_print_report(const EmuConsole *console, FILE *out)
+{
+    fputs(console->report->str, out);
 }

@@ -12,6 +12,7 @@
 G_BEGIN_DECLS
 
 #define CONSOLE_TAIL_LINES 24
+#define CONSOLE_REPORT_LINES 48
 
 typedef struct {
     FILE *log;                          /* NULL: not kept */
@@ -20,6 +21,8 @@ typedef struct {
     char *tail[CONSOLE_TAIL_LINES];     /* last lines, a ring */
     unsigned lines;                     /* received in all */
     char *splat;                        /* first line by which the kernel reported a fault */
+    GString *report;                    /* that line and some that follow it */
+    unsigned report_lines;
     bool panicked;
 } EmuConsole;
 
@@ -35,6 +38,9 @@ const char *emu_console_last(const EmuConsole *console);
 
 /* Prints the last lines, indented. */
 void emu_console_print_tail(const EmuConsole *console, FILE *out);
+
+/* Prints the kernel's first report of a fault, indented; nothing when there was none. */
+void emu_console_print_report(const EmuConsole *console, FILE *out);
 
 /*
  * Whether a line of the kernel log reports a fault of the kernel: a panic, an oops, a BUG, a

@@ -47,13 +47,13 @@ static char *escape_commas(const char *text)
     return g_strjoinv(",,", parts);
 }
 
-static void add_machine(GPtrArray *argv, const EmuOptions *o)
+static void add_machine(GPtrArray *argv, const EmuOptions *o, const char *tree)
 {
     const EmuMachine *m = o->machine;
 
     add(argv, "-machine");
     add(argv, "%s%s%s%s%s", m->name, m->options ? "," : "", m->options ? m->options : "",
-        o->driver ? ",driver=" : "", o->driver ? o->driver : "");
+        tree ? ",driver=" : "", tree ? tree : "");
     if (m->cpu) {
         add_option(argv, "-cpu", m->cpu);
     }
@@ -64,13 +64,13 @@ static void add_machine(GPtrArray *argv, const EmuOptions *o)
 }
 
 /*
- * The kernel's warnings (level 4) must reach the UART, where they are recognized.  An oops ends
- * the run: what follows one proves nothing.
+ * The kernel's warnings (level 4) must reach the UART, where they are recognized; earlycon shows
+ * how a kernel dies that gets no further.  An oops ends the run: what follows one proves nothing.
  */
 static void add_command_line(GPtrArray *argv, const EmuMachine *machine, bool verbose)
 {
     add(argv, "-append");
-    add(argv, "console=%s %s panic=-1 oops=panic", machine->console,
+    add(argv, "earlycon console=%s %s panic=-1 oops=panic", machine->console,
         verbose ? "loglevel=7" : "quiet loglevel=5");
 }
 
@@ -94,7 +94,7 @@ char **emu_launch_argv(const EmuOptions *o, const EmuFiles *files, bool attached
     GPtrArray *argv = g_ptr_array_new();
 
     add(argv, "%s", files->qemu);
-    add_machine(argv, o);
+    add_machine(argv, o, files->tree);
     add(argv, "-nodefaults");
     add_option(argv, "-display", "none");
     add(argv, "-no-reboot");

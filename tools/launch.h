@@ -16,7 +16,8 @@ typedef struct {
     const char *qemu;
     const char *kernel;
     const char *initrd;
-    const char *dtb;        /* NULL: the machine has its own */
+    const char *tree;       /* the machine's driver= property; NULL for none */
+    const char *dtb;        /* NULL: the machine's own tree */
 } EmuFiles;
 
 /* The running process and our ends of its connections. */

@@ -4,6 +4,8 @@
  * The table of machines.  `virt` is QEMU's own board: it has no NPU and serves as the reference
  * for boot time and for telling a fault of a machine from one of the kernel.
  */
+#include <stdio.h>
+
 #include "machine.h"
 
 #define GIB (UINT64_C(1) << 30)
@@ -14,6 +16,9 @@ static const EmuMachine machines[] = {
         .name = "rk3588",
         .console = "ttyS2,1500000",
         .drivers = "rocket|rknpu",
+        .old_tree = "fixed-clocks",
+        .clock_major = 6,       /* clk-rk3588.c came with Linux 6.2 */
+        .clock_minor = 2,
         .sram_base = 0xff001000,
         .max_cpus = 8,
         .min_memory = 256 * MIB,
@@ -62,4 +67,16 @@ bool emu_machine_has_driver(const EmuMachine *machine, const char *driver)
     g_auto(GStrv) drivers = g_strsplit(machine->drivers ? machine->drivers : "", "|", 0);
 
     return g_strv_contains((const char *const *)drivers, driver);
+}
+
+const char *emu_machine_tree(const EmuMachine *machine, const char *driver, const char *release)
+{
+    unsigned major, minor;
+
+    if (machine->old_tree && release && sscanf(release, "%u.%u", &major, &minor) == 2 &&
+        (major < machine->clock_major ||
+         (major == machine->clock_major && minor < machine->clock_minor))) {
+        return machine->old_tree;
+    }
+    return driver;
 }

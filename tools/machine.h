@@ -18,6 +18,9 @@ typedef struct {
     const char *options;        /* further -machine options, NULL for none */
     const char *console;        /* kernel's console= */
     const char *drivers;        /* the NPU drivers it has device trees for, separated by '|' */
+    const char *old_tree;       /* tree for kernels without a clock driver for the chip */
+    unsigned clock_major;       /* the first kernel that has one */
+    unsigned clock_minor;
     uint64_t sram_base;         /* the on-chip SRAM that --npu-sram divides */
     unsigned max_cpus;
     uint64_t min_memory;        /* bytes */
@@ -32,6 +35,13 @@ char *emu_machine_names(void);
 
 /* Whether the machine has a device tree for that NPU driver. */
 bool emu_machine_has_driver(const EmuMachine *machine, const char *driver);
+
+/*
+ * Name of the machine's device tree for a driver and a kernel release (NULL: not known), as in
+ * its driver= property.  A kernel that cannot run the chip's clocks gets a tree in which they run
+ * by themselves.  NULL for a machine that makes its own tree.
+ */
+const char *emu_machine_tree(const EmuMachine *machine, const char *driver, const char *release);
 
 G_END_DECLS
 

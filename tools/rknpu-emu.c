@@ -35,7 +35,8 @@ typedef struct {
     EmuKernel *kernel;
     EmuModules *modules;
     unsigned port_modules;
-    void *fdt;                  /* NULL: the machine makes its own */
+    const char *tree;           /* name of the machine's device tree, NULL for virt */
+    void *fdt;                  /* NULL: the machine takes its own */
     bool tty;
 } Guest;
 
@@ -113,7 +114,7 @@ static bool collect_modules(Guest *guest, GError **error)
 static char *default_dtb(const Guest *guest)
 {
     const EmuOptions *o = guest->options;
-    g_autofree char *name = g_strdup_printf("%s-%s.dtb", o->machine->name, o->driver);
+    g_autofree char *name = g_strdup_printf("%s-%s.dtb", o->machine->name, guest->tree);
 
     return g_build_filename(guest->places.dtbs, name, NULL);
 }
@@ -202,7 +203,7 @@ static int run_guest(const Guest *guest, FILE *log, GError **error)
     int fds[G_N_ELEMENTS(names)];
     char *paths[G_N_ELEMENTS(names)];
     bool plain = kernel_is_plain(guest->kernel), ok;
-    EmuFiles qemu_files = { .qemu = guest->places.qemu };
+    EmuFiles qemu_files = { .qemu = guest->places.qemu, .tree = guest->tree };
     EmuProcess process = { 0 };
     g_auto(GStrv) argv = NULL;
     gsize size;
@@ -250,7 +251,8 @@ static bool print_command(const Guest *guest, GError **error)
     g_autofree char *initrd = dir ? g_build_filename(dir, "initramfs", NULL) : NULL;
     g_autofree char *dtb = dir ? g_build_filename(dir, "dtb", NULL) : NULL;
     g_autofree char *kernel = g_canonicalize_filename(guest->kernel->path, NULL);
-    EmuFiles files = { guest->places.qemu, kernel, initrd, guest->fdt ? dtb : NULL };
+    EmuFiles files = { guest->places.qemu, kernel, initrd, guest->tree,
+                       guest->fdt ? dtb : NULL };
     g_auto(GStrv) argv = NULL;
     g_autofree char *line = NULL;
     FILE *out;
@@ -283,6 +285,10 @@ static bool prepare(Guest *guest, GError **error)
         return false;
     }
     guest->kernel = emu_kernel_open(guest->options->kernel, guest->places.guest, error);
+    if (guest->kernel) {
+        guest->tree = emu_machine_tree(guest->options->machine, guest->options->driver,
+                                       guest->kernel->release);
+    }
     if (!guest->kernel || !collect_modules(guest, error) || !prepare_tree(guest, error)) {
         return false;
     }

@@ -447,9 +447,9 @@ static int conclude(Run *run)
         say_log(run);
     }
     if (run->console->splat) {
-        if (run->end != END_TIMEOUT) {
-            say_log(run);
-        }
+        emu_say("the kernel's report%s%s:", run->options->log ? ", more of it in " : "",
+                run->options->log ? run->options->log : "");
+        emu_console_print_report(run->console, stderr);
         if (run->end == END_COMMAND) {
             emu_say("the command's own status was %d", run->status);
         }

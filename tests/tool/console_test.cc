@@ -81,6 +81,8 @@ TEST(Console, KeepsTheFirstReport)
     feed(console, "[    3.000000] Kernel panic - not syncing: two\r\n");
     EXPECT_TRUE(console->panicked);
     EXPECT_STREQ("[    2.000000] WARNING: one", console->splat);
+    EXPECT_STREQ("    [    2.000000] WARNING: one\n"
+                 "    [    3.000000] Kernel panic - not syncing: two\n", console->report->str);
     emu_console_free(console);
 }
 
