@@ -45,7 +45,7 @@ stage_sanitize() {
     log=$counts/sanitize.log
     {
         [ -e "$asan/build.ninja" ] ||
-            $meson setup "$asan" "$top" -Dwerror=true \
+            $meson setup "$asan" "$top" -Dwerror=true -Doptimization=1 \
                 -Db_sanitize=address,undefined -Db_lundef=false
         limited "building with sanitizers" 900 ninja -C "$asan"
     } >"$log" 2>&1 || {
