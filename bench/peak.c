@@ -59,7 +59,43 @@ double bench_peak_int8(unsigned isa)
     return best;
 }
 
+__attribute__((target("fma"))) static void rounds_fma(void)
+{
+    for (unsigned i = 0; i < ROUNDS; i++) {
+#define STEP(n) "vfmadd231ps %%ymm14, %%ymm15, %%ymm" #n "\n\t"
+        __asm__ volatile("vxorps %%ymm14, %%ymm14, %%ymm14\n\tvxorps %%ymm15, %%ymm15, %%ymm15\n\t"
+                         STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9)
+                         STEP(10) STEP(11)::
+                             : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+                               "xmm10", "xmm11", "xmm14", "xmm15");
+#undef STEP
+    }
+}
+
+double bench_peak_fma(unsigned isa)
+{
+    double best = 0;
+
+    if (isa != RKNPU_ISA_AVX2 && isa != RKNPU_ISA_AVX512) {
+        return 0;
+    }
+    for (unsigned i = 0; i < TRIES; i++) {
+        uint64_t start = bench_thread_ns();
+        double rate;
+
+        rounds_fma();
+        rate = 12 * 8.0 * ROUNDS / (double)(bench_thread_ns() - start);
+        best = rate > best ? rate : best;
+    }
+    return best;
+}
+
 #else
+
+double bench_peak_fma(unsigned isa)
+{
+    return 0;
+}
 
 double bench_peak_int8(unsigned isa)
 {

@@ -7,4 +7,7 @@
 double bench_peak_int8(unsigned isa);
 const char *bench_peak_name(unsigned isa);
 
+/* fp32 fused multiply-adds in GMAC/s, for the set that fp16 matrix products use; 0 = not measured. */
+double bench_peak_fma(unsigned isa);
+
 #endif /* BENCH_PEAK_H */

@@ -14,7 +14,12 @@
 #include "conv_float.h"
 
 #include <glib.h>
+#include <math.h>
 #include <string.h>
+
+#include "conv_int8.h"
+#include "kernels/isa.h"
+#include "scratch.h"
 
 
 enum {
@@ -25,20 +30,18 @@ enum {
     VIEWS_MAX = 256 << 20,  /* bytes of the feature cube that may be held at once */
 };
 
-/* One surface of the feature cube: all its rows in one view, or NULL and pixels are fetched one by one. */
-typedef struct Surface {
-    const uint8_t *view;
-    uint32_t origin; /* address of view[0] */
-} Surface;
-
 typedef struct FloatConv {
     RknpuJob *job;
     const RknpuConv *conv;
     const RknpuOutput *out;
     const RknpuFloatKernels *kernels;
     RknpuDpuState *dpu;
-    Surface *surfaces;
+    const uint8_t **surfaces; /* all rows of each, or NULL: pixels are fetched one by one */
     unsigned surface_count;
+    int64_t low;         /* first byte of a surface's view, counted from its first pixel */
+    bool plain;          /* the DPU only stores */
+    RknpuLayout layout;  /* of the output */
+    uint8_t *lines;      /* RKNPU_LAYOUT_LINES: the block's rows */
     unsigned channels;   /* with both a feature and a weight */
     unsigned taps;
     size_t depth;        /* products of one sum: taps * tap_channels */
@@ -74,38 +77,37 @@ static void surface_extent(const RknpuConv *conv, int64_t *low, int64_t *high)
 static bool open_surfaces(FloatConv *f)
 {
     const RknpuCube *in = &f->conv->input;
-    int64_t low, high;
+    int64_t high;
 
     f->surface_count = (f->channels + in->atom - 1) / in->atom;
-    f->surfaces = g_new0(Surface, f->surface_count);
-    surface_extent(f->conv, &low, &high);
+    f->surfaces = g_new0(const uint8_t *, f->surface_count);
+    surface_extent(f->conv, &f->low, &high);
     /* Wild pitches: fetch pixel by pixel. */
-    if (high - low > (int64_t)MIN(VIEWS_MAX / f->surface_count, RKNPU_VIEW_MAX)) {
+    if (high - f->low > (int64_t)MIN(VIEWS_MAX / f->surface_count, RKNPU_VIEW_MAX)) {
         return true;
     }
     for (unsigned s = 0; s < f->surface_count; s++) {
-        Surface *surface = &f->surfaces[s];
+        uint32_t first = rknpu_cube_address(in, s, 0, 0) + (uint32_t)f->low;
 
-        surface->origin = rknpu_cube_address(in, s, 0, 0) + (uint32_t)low;
-        surface->view = rknpu_mem_view(f->job->mem, RKNPU_STREAM_FEATURE, surface->origin, (uint64_t)(high - low));
-        if (!surface->view) {
+        f->surfaces[s] = rknpu_mem_view(f->job->mem, RKNPU_STREAM_FEATURE, first, (uint64_t)(high - f->low));
+        if (!f->surfaces[s]) {
             return false;
         }
     }
     return true;
 }
 
-/* Pixel (y, x) of a surface. `spare` serves when the surface has no view. NULL = fault. */
-static const uint8_t *pixel_at(const FloatConv *f, unsigned s, unsigned y, unsigned x, uint8_t *spare)
+/* Pixel (y, x) of surface s, `offset` bytes into its view; `spare` serves when it has none. NULL = fault. */
+static const uint8_t *pixel_at(const FloatConv *f, unsigned s, unsigned y, unsigned x, int64_t offset,
+                               uint8_t *spare)
 {
-    uint32_t address = rknpu_cube_address(&f->conv->input, s, y, x);
-    const Surface *surface = &f->surfaces[s];
+    const RknpuCube *in = &f->conv->input;
 
-    if (surface->view) {
-        return surface->view + (uint32_t)(address - surface->origin);
+    if (f->surfaces[s]) {
+        return f->surfaces[s] + offset;
     }
-    return rknpu_mem_read(f->job->mem, RKNPU_STREAM_FEATURE, address, spare, f->conv->input.pixel_bytes)
-               ? spare : NULL;
+    return rknpu_mem_read(f->job->mem, RKNPU_STREAM_FEATURE, rknpu_cube_address(in, s, y, x), spare,
+                          in->pixel_bytes) ? spare : NULL;
 }
 
 static void load_row(const FloatConv *f, float *to, const uint8_t *from, unsigned n)
@@ -122,6 +124,7 @@ static bool gather_tap(const FloatConv *f, float *to, int64_t iy, int64_t ix, un
 {
     const RknpuCube *in = &f->conv->input;
     unsigned there = first < f->channels ? MIN(count, f->channels - first) : 0;
+    int64_t offset = iy / 4 * in->group_pitch + iy % 4 * in->line_pitch + ix * in->pixel_bytes - f->low;
     uint8_t spare[16];
 
     if (iy < 0 || iy >= in->height || ix < 0 || ix >= f->conv->width_limit) {
@@ -131,7 +134,7 @@ static bool gather_tap(const FloatConv *f, float *to, int64_t iy, int64_t ix, un
         return true;
     }
     for (unsigned c = 0; c < there; c += in->atom) {
-        const uint8_t *from = pixel_at(f, (first + c) / in->atom, (unsigned)iy, (unsigned)ix, spare);
+        const uint8_t *from = pixel_at(f, (first + c) / in->atom, (unsigned)iy, (unsigned)ix, offset, spare);
 
         if (!from) {
             return false;
@@ -221,12 +224,64 @@ static void multiply(const FloatConv *f, unsigned pixels)
     }
 }
 
+static void store_atom(const FloatConv *f, uint8_t *to, const float *from)
+{
+    if (f->out->type == RKNPU_FP16) {
+        f->kernels->store_fp16(to, from, f->out->atom);
+        return;
+    }
+    if (f->out->type == RKNPU_FP32 && G_BYTE_ORDER == G_LITTLE_ENDIAN &&
+        !isnan(from[0]) && !isnan(from[1]) && !isnan(from[2]) && !isnan(from[3])) {
+        memcpy(to, from, 16);
+        return;
+    }
+    for (unsigned i = 0; i < f->out->atom; i++) {
+        rknpu_store_float(f->out->type, to, i, from[i]);
+    }
+}
+
+/* Rows of several atoms side by side are one range of memory, and the task writes all of it. */
+static bool open_lines(FloatConv *f, unsigned first, unsigned pixels)
+{
+    if (!f->plain || f->layout != RKNPU_LAYOUT_LINES) {
+        return true;
+    }
+    f->lines = rknpu_mem_view_out(f->job->mem, rknpu_output_address(f->out, 0, first, 0),
+                                  (uint64_t)pixels * f->out->line_pitch);
+    return f->lines;
+}
+
+/* finish() without stages: the panel's sums straight to memory. */
+static RknpuTaskResult store_plain(const FloatConv *f, unsigned channel, unsigned first_pixel, unsigned pixels)
+{
+    const RknpuOutput *out = f->out;
+    bool lines = f->layout == RKNPU_LAYOUT_LINES;
+    size_t step = lines ? (size_t)out->line_pitch : 16;
+
+    for (unsigned c = channel; c < MIN(channel + LANES, out->channels); c += out->atom) {
+        uint32_t at = rknpu_output_address(out, c / out->atom, first_pixel / out->width, first_pixel % out->width);
+        uint8_t *to = lines ? f->lines + c / out->atom * 16
+                            : rknpu_mem_view_out(f->job->mem, at, (uint64_t)pixels * 16);
+
+        if (!to) {
+            return RKNPU_TASK_WRITE_FAULT;
+        }
+        for (unsigned p = 0; p < pixels; p++) {
+            store_atom(f, to + p * step, f->acc + (size_t)p * LANES + (c - channel));
+        }
+    }
+    return RKNPU_TASK_OK;
+}
+
 /* `pixels` results from `first_pixel` on for the 16 channels from `channel` on, through the DPU. */
 static RknpuTaskResult finish(FloatConv *f, unsigned channel, unsigned first_pixel, unsigned pixels)
 {
     const RknpuOutput *out = f->out;
     float values[RKNPU_RUN_PIXELS * RKNPU_RUN_LANES];
 
+    if (f->plain) {
+        return store_plain(f, channel, first_pixel, pixels);
+    }
     for (unsigned c = channel; c < MIN(channel + LANES, out->channels); c += out->atom) {
         unsigned lanes = MIN(out->atom, out->channels - c);
 
@@ -340,8 +395,12 @@ static RknpuTaskResult run_blocks(FloatConv *f)
 
     for (unsigned first = 0; first < pixels; first += f->block) {
         unsigned n = MIN(f->block, pixels - first);
-        RknpuTaskResult r = f->conv->depthwise ? depthwise_block(f, first, n) : direct_block(f, first, n);
+        RknpuTaskResult r;
 
+        if (!open_lines(f, first, n)) {
+            return RKNPU_TASK_WRITE_FAULT;
+        }
+        r = f->conv->depthwise ? depthwise_block(f, first, n) : direct_block(f, first, n);
         if (r != RKNPU_TASK_OK) {
             return r;
         }
@@ -352,14 +411,16 @@ static RknpuTaskResult run_blocks(FloatConv *f)
 /* Buffers by the guest's sizes; false = the host has no memory. */
 static bool allocate(FloatConv *f)
 {
-    size_t per_pixel = f->conv->depthwise ? (size_t)f->taps * LANES : f->stride;
-    size_t rows = f->conv->depthwise ? 1 : f->block;
+    bool depthwise = f->conv->depthwise;
+    size_t a = depthwise ? (size_t)f->taps * LANES : f->block * f->stride;
+    size_t b = (depthwise ? f->taps : f->depth) * LANES;
+    size_t slice = (size_t)f->taps * LANES * f->conv->slice * sizeof(float); /* at most 31 * 31 * 16 * 32 * 4 */
 
-    f->a = g_try_malloc_n(rows, per_pixel * sizeof(float));
-    f->b = g_try_malloc_n(f->conv->depthwise ? f->taps : f->depth, LANES * sizeof(float));
-    f->acc = g_try_malloc_n(f->block, LANES * sizeof(float));
-    f->slice = g_malloc((size_t)f->taps * LANES * f->conv->slice * sizeof(float)); /* 31 * 31 * 16 * 32 * 4 */
-    return f->a && f->b && f->acc;
+    f->a = rknpu_scratch(RKNPU_SCRATCH_STAGED, a * sizeof(float));
+    f->b = rknpu_scratch(RKNPU_SCRATCH_WEIGHTS, b * sizeof(float));
+    f->acc = rknpu_scratch(RKNPU_SCRATCH_OUTPUT, (size_t)f->block * LANES * sizeof(float));
+    f->slice = rknpu_scratch(RKNPU_SCRATCH_COPY, slice);
+    return f->a && f->b && f->acc && f->slice;
 }
 
 static void prepare(FloatConv *f)
@@ -377,6 +438,8 @@ static void prepare(FloatConv *f)
     fit = (unsigned)(BLOCK_FLOATS / f->stride) / RKNPU_FLOAT_ROWS * RKNPU_FLOAT_ROWS;
     f->block = CLAMP(fit, RKNPU_FLOAT_ROWS, BLOCK_PIXELS);
     f->pad = element(conv->type, conv->pad_bits);
+    f->layout = rknpu_int8_output_layout(f->out);
+    f->plain = f->layout != RKNPU_LAYOUT_OTHER && rknpu_dpu_float_stores_only(f->dpu->dpu);
 }
 
 /* Panels are whole weight groups and hold whole output atoms; what does not fit is left to conv_generic.c. */
@@ -409,22 +472,21 @@ RknpuTaskResult rknpu_conv_float(RknpuConvState *state, bool *taken)
         result = open_surfaces(&f) ? run_blocks(&f) : RKNPU_TASK_READ_FAULT;
     }
     g_free(f.surfaces);
-    g_free(f.slice);
-    g_free(f.acc);
-    g_free(f.b);
-    g_free(f.a);
     return result;
 }
 
 const RknpuFloatKernels *rknpu_float_kernels(const RknpuConfig *config)
 {
-    (void)config;
+    switch (rknpu_isa_choose(config->force_isa)) {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")) {
+    case RKNPU_ISA_AVX2:
+    case RKNPU_ISA_AVX512:
         return &rknpu_float_avx2;
-    }
 #elif defined(__aarch64__)
-    return &rknpu_float_neon;
+    case RKNPU_ISA_NEON:
+        return &rknpu_float_neon;
 #endif
-    return &rknpu_float_portable;
+    default:
+        return &rknpu_float_portable;
+    }
 }

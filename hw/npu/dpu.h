@@ -63,6 +63,9 @@ bool rknpu_dpu_ew_operands(RknpuDpuState *dpu, const RknpuRun *run, int64_t *ope
 bool rknpu_dpu_store_int(RknpuDpuState *dpu, const RknpuRun *run, const int64_t *values);
 bool rknpu_dpu_store_float(RknpuDpuState *dpu, const RknpuRun *run, const float *values);
 
+/* True when rknpu_dpu_float() would do nothing but store. */
+bool rknpu_dpu_float_stores_only(const RknpuDpu *dpu);
+
 /* Output bytes of the task for the traffic counters. */
 void rknpu_dpu_count_output(RknpuDpuState *dpu);
 

@@ -146,6 +146,11 @@ static float out_convert(const RknpuOutConvert *cvt, RknpuType type, float v)
     return ldexpf(v, -(int)cvt->minus_exp);
 }
 
+bool rknpu_dpu_float_stores_only(const RknpuDpu *d)
+{
+    return !d->bs.active && !d->bn.active && !d->ew.active && !d->lut.active && !d->convert.minus_exp;
+}
+
 RknpuTaskResult rknpu_dpu_float(RknpuDpuState *dpu, const RknpuRun *run, float *values)
 {
     const RknpuDpu *d = dpu->dpu;

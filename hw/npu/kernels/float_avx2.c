@@ -73,32 +73,39 @@ static void pack_fp16(float *restrict to, const uint8_t *restrict from, unsigned
     }
 }
 
-/* Inlined once per row count, so that the accumulators stay in registers. */
+/*
+ * Sums of up to six rows in registers: twelve accumulators, written out one by one because compilers keep
+ * an array of them in memory. A row count below six leaves the last rows unused.
+ */
+#define SUMS(X) X(0) X(1) X(2) X(3) X(4) X(5)
+#define LOAD(r) \
+    __m256 low##r = r < rows ? _mm256_loadu_ps(acc + r * RKNPU_FLOAT_LANES) : _mm256_setzero_ps(); \
+    __m256 high##r = r < rows ? _mm256_loadu_ps(acc + r * RKNPU_FLOAT_LANES + 8) : _mm256_setzero_ps();
+#define STEP(r) \
+    if (r < rows) { \
+        __m256 x = _mm256_broadcast_ss(a + r * a_stride + i); \
+        low##r = _mm256_fmadd_ps(x, low, low##r); \
+        high##r = _mm256_fmadd_ps(x, high, high##r); \
+    }
+#define STORE(r) \
+    if (r < rows) { \
+        _mm256_storeu_ps(acc + r * RKNPU_FLOAT_LANES, low##r); \
+        _mm256_storeu_ps(acc + r * RKNPU_FLOAT_LANES + 8, high##r); \
+    }
+
 static inline __attribute__((always_inline)) void dot_rows(float *restrict acc, const float *restrict a,
                                                            size_t a_stride, const float *restrict b,
                                                            size_t depth, const int rows)
 {
-    __m256 sum[RKNPU_FLOAT_ROWS][2];
-
-    for (int r = 0; r < rows; r++) {
-        sum[r][0] = _mm256_loadu_ps(acc + r * RKNPU_FLOAT_LANES);
-        sum[r][1] = _mm256_loadu_ps(acc + r * RKNPU_FLOAT_LANES + 8);
-    }
+    SUMS(LOAD)
+#pragma GCC unroll 4
     for (size_t i = 0; i < depth; i++) {
         __m256 low = _mm256_loadu_ps(b + i * RKNPU_FLOAT_LANES);
         __m256 high = _mm256_loadu_ps(b + i * RKNPU_FLOAT_LANES + 8);
 
-        for (int r = 0; r < rows; r++) {
-            __m256 x = _mm256_broadcast_ss(a + r * a_stride + i);
-
-            sum[r][0] = _mm256_fmadd_ps(x, low, sum[r][0]);
-            sum[r][1] = _mm256_fmadd_ps(x, high, sum[r][1]);
-        }
+        SUMS(STEP)
     }
-    for (int r = 0; r < rows; r++) {
-        _mm256_storeu_ps(acc + r * RKNPU_FLOAT_LANES, sum[r][0]);
-        _mm256_storeu_ps(acc + r * RKNPU_FLOAT_LANES + 8, sum[r][1]);
-    }
+    SUMS(STORE)
 }
 
 static void dot_fp16(float *restrict acc, const float *restrict a, size_t a_stride, const float *restrict b,
