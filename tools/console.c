@@ -110,7 +110,8 @@ static void end_line(EmuConsole *console)
     }
     if (*text && console->splat && console->report_lines < CONSOLE_REPORT_LINES) {
         g_string_append_printf(console->report, "    %s\n", text);
-        console->report_lines++;
+        console->report_lines = strstr(text, "---[ end ") ? CONSOLE_REPORT_LINES
+                                                          : console->report_lines + 1;
     }
     g_string_truncate(console->line, 0);
 }
