@@ -92,7 +92,7 @@ static void check_sram(const void *fdt, int sram, GPtrArray *warnings)
     fdt_for_each_subnode(node, fdt, sram) {
         Child child = { .node = node };
 
-        if (emu_dt_reg(fdt, node, &child.base, &child.size)) {
+        if (emu_dt_enabled(fdt, node) && emu_dt_reg(fdt, node, &child.base, &child.size)) {
             check_child(fdt, &child, size, warnings);
             g_array_append_val(children, child);
         }

@@ -217,6 +217,15 @@ TEST_F(DtCheck, OverlappingOwners)
                    "rknpu-sram@70000 (of npu@fdab0000)");
 }
 
+/* An overlay cannot delete a node, so it takes one out of use. */
+TEST_F(DtCheck, DisabledChildrenDoNotCount)
+{
+    load("&dec0_sram { status = \"disabled\"; }; &dec1_sram { status = \"disabled\"; };"
+         "&sram { npu_sram: rknpu-sram@0 { reg = <0x0 0xef000>; }; };"
+         "&rknpu { rockchip,sram = <&npu_sram>; };");
+    EXPECT_EQ("", warnings());
+}
+
 TEST_F(DtCheck, TwoOwnersOfOneChild)
 {
     expect_warning("&rknpu { rockchip,sram = <&dec0_sram>; };",
