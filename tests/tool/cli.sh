@@ -93,6 +93,33 @@ prints '-smp 3' run --machine virt --smp 3 --dry-run -- true
 prints '-m 4096M' run --machine virt --memory 4G --dry-run -- true
 prints "path=$work/dir," run --machine virt --share "$work/dir" --dry-run -- true
 
+# checks_tree LINES TEXT ARGUMENT...: that many lines about the device tree,
+# TEXT among them; the run itself is prepared.
+checks_tree() {
+    lines=$1 text=$2
+    shift 2
+    "$emu" run --driver rknpu "$@" --dry-run -- true >"$work/out" 2>"$work/err" </dev/null &&
+        [ "$(grep -c 'device tree:' "$work/err")" = "$lines" ] &&
+        grep -qF -e "$text" "$work/err"
+    report "$*: $lines lines about the tree" $?
+    rm -rf $(sed -n "s/.*files are in \([^;]*\);.*/\1/p" "$work/err")
+}
+
+trees=$build/machines/dts
+checks_tree 0 '' --npu-sram 476K@0x78000
+checks_tree 1 'past the SRAM' --npu-sram 512K@0x78000
+checks_tree 1 'not 4 KiB aligned' --npu-sram 6K@0x800
+checks_tree 0 '' --overlay "$trees/rk3588-npu-sram.dtbo"
+checks_tree 0 '' --overlay "$trees/rk3588-npu-sram-split.dtbo"
+checks_tree 0 '' --machine rk3576 --overlay "$trees/rk3576-npu-sram.dtbo"
+checks_tree 1 'IOMMU iommu@fdab9000 is disabled' --overlay "$trees/rk3588-wrong-no-iommu.dtbo"
+checks_tree 1 'no node refers to it' --overlay "$trees/rk3588-wrong-no-phandle.dtbo"
+checks_tree 2 'overlap' --overlay "$trees/rk3588-wrong-overlap.dtbo"
+checks_tree 1 'uses 0x0 bytes' --overlay "$trees/rk3588-wrong-too-small.dtbo"
+checks_tree 1 'not 4 KiB aligned' --overlay "$trees/rk3588-wrong-unaligned.dtbo"
+refuses 125 'does not apply' run --machine rk3576 --overlay "$trees/rk3588-wrong-overlap.dtbo" -- true
+refuses 2 'add --driver rknpu' run --npu-sram 4K -- true
+
 # QEMU stand-ins: one that fails, one that ends at once.
 printf '#!/bin/sh\necho "qemu: no such machine" >&2\nexit 1\n' >"$work/bad-qemu"
 chmod +x "$work/bad-qemu"
