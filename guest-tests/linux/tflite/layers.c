@@ -99,38 +99,72 @@ static bool keep_all(struct network *net, const struct slice_op *op, const struc
     return good;
 }
 
-/* One layer: the operations to run, and what of them is compared. */
+/* One layer: the operations to run, in order; the result of the last is compared. */
 struct layer {
     unsigned index;
-    unsigned ops[3];
+    unsigned ops[SLICE_MAX_TENSORS];
     unsigned count;
+    unsigned adds;              /* how many of them are ADDs */
     bool cpu_only;
 };
 
+/* Adds an operation unless it is there; false if there are too many. */
+static bool take(struct layer *layer, unsigned op)
+{
+    for (unsigned i = 0; i < layer->count; i++) {
+        if (layer->ops[i] == op) {
+            return true;
+        }
+    }
+    if (layer->count == SLICE_MAX_TENSORS) {
+        return false;
+    }
+    layer->ops[layer->count++] = op;
+    return true;
+}
+
 /*
- * The NPU adds while it makes the first operand, and needs the one that makes the other operand in
- * the same network: an ADD is run with both. An ADD of an ADD would need more, and stays on the
- * CPU: Teflon crashes on what it cannot add.
+ * The NPU adds while it makes the first operand, and needs what makes the other one in the same
+ * network. So an ADD takes the operations along that make its operands, down to convolutions.
+ * False if an operand is made by something else: Teflon crashes on what it cannot add.
  */
+static bool take_add(const struct network *net, struct layer *layer, const struct slice_op *add)
+{
+    layer->adds++;
+    for (unsigned i = 0; i < add->input_count; i++) {
+        int maker = slice_producer(net->model, net->size, add->inputs[i]);
+        struct slice_op op;
+
+        if (maker < 0 || !slice_op(net->model, net->size, (unsigned)maker, &op) ||
+            (op.weights < 0 && op.code != ADD) || layer->adds == SLICE_MAX_TENSORS ||
+            (op.weights < 0 && !take_add(net, layer, &op)) || !take(layer, (unsigned)maker)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+
+    return (x > y) - (x < y);
+}
+
 static struct layer find_layer(const struct network *net, unsigned index)
 {
-    struct layer layer = { .index = index, .ops = { index }, .count = 1 };
-    struct slice_op op, first, second;
-    int makers[2];
+    struct layer alone = { .index = index, .ops = { index }, .count = 1 };
+    struct layer layer = { .index = index };
+    struct slice_op op;
 
-    if (!slice_op(net->model, net->size, index, &op) || op.code != ADD || op.input_count != 2) {
-        return layer;
+    if (!slice_op(net->model, net->size, index, &op) || op.code != ADD) {
+        return alone;
     }
-    layer.cpu_only = true;
-    for (unsigned i = 0; i < 2; i++) {
-        makers[i] = slice_producer(net->model, net->size, op.inputs[i]);
+    if (op.input_count != 2 || !take_add(net, &layer, &op) || !take(&layer, index)) {
+        alone.cpu_only = true;
+        return alone;
     }
-    if (makers[0] > makers[1] && makers[1] >= 0 &&
-        slice_op(net->model, net->size, (unsigned)makers[0], &first) && first.weights >= 0 &&
-        slice_op(net->model, net->size, (unsigned)makers[1], &second) && second.weights >= 0) {
-        layer = (struct layer){ .index = index, .count = 3,
-                                .ops = { (unsigned)makers[1], (unsigned)makers[0], index } };
-    }
+    qsort(layer.ops, layer.count, sizeof(layer.ops[0]), by_number);
     return layer;
 }
 
@@ -172,8 +206,10 @@ static bool run_layer(struct network *net, const struct layer *layer, const char
         if (npu.taken) {
             sum->on_npu++;
             sum->npu_macs += macs;
-            largest = layer->count > 1 ? &sum->largest_add : &sum->largest;
+            largest = layer->adds ? &sum->largest_add : &sum->largest;
+            d.largest -= layer->adds;
             *largest = d.largest > *largest ? d.largest : *largest;
+            sum->adds += layer->adds > 0;
         }
     }
     runner_close(&npu);

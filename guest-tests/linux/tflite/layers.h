@@ -13,13 +13,14 @@ struct layers {
     unsigned run;           /* layers that could be run */
     unsigned on_npu;        /* of these, taken by the delegate */
     double largest;         /* largest difference of a layer that ran on the NPU, ADDs apart */
-    double largest_add;     /* and of an ADD with the two operations that make its operands */
+    unsigned adds;          /* ADDs that ran on the NPU */
+    double largest_add;     /* of an ADD with what makes its operands, less 1 an ADD on the way */
     double npu_macs;        /* their multiply-accumulates */
 };
 
 /*
- * Cuts the model into layers (an operation; an ADD with the two that make its operands) and runs
- * each on the CPU and through the delegate. The first gets input (a file, or random numbers
+ * Cuts the model into layers (an operation; an ADD with what makes its operands) and runs each on
+ * the CPU and through the delegate. The first gets input (a file, or random numbers
  * if NULL); every other gets what the CPU computed before it, so that an error does not travel.
  * Prints one line a layer. False if nothing ran.
  */
