@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fp16 matrix products beside the host's fused multiply-adds. A product is the convolution that open
- * programs make of it (mtx512/rk3588-npu): W = 1, H = M, C = K, kernels = N.
+ * fp16 matrix products beside the host's fused multiply-adds. A product is the convolution that
+ * open programs make of it (mtx512/rk3588-npu): W = 1, H = M, C = K, kernels = N.
  *
  *   fp16 [RUNS [ISA]]
  */
@@ -18,7 +18,7 @@
 #include "rknpu/regs.h"
 #include "types.h"
 
-#define MEMORY (64u << 20)
+#define MEMORY   (64u << 20)
 #define MAX_RUNS 101
 
 enum { INPUT = 0x100000, WEIGHTS = 0x1000000, OUTPUT = 0x2000000 };
@@ -32,7 +32,10 @@ typedef struct Product {
 static void set(RknpuJob *job, uint32_t offset, uint32_t value)
 {
     static const RknpuBlock block_of_page[8] = {
-        [1] = RKNPU_CNA, [3] = RKNPU_CORE, [4] = RKNPU_DPU, [5] = RKNPU_DPU_RDMA,
+        [1] = RKNPU_CNA,
+        [3] = RKNPU_CORE,
+        [4] = RKNPU_DPU,
+        [5] = RKNPU_DPU_RDMA,
     };
 
     job->reg[block_of_page[offset >> 12]][(offset & 0xfff) / 4] = value;
@@ -86,8 +89,8 @@ static void run(RknpuJob *job, BenchMemory *memory)
 }
 
 /* Best of the runs beside the best peak between them, as in the int8 bench. */
-static void measure(BenchReport *report, const Product *p, BenchMemory *memory, const RknpuConfig *config,
-                    unsigned runs)
+static void measure(BenchReport *report, const Product *p, BenchMemory *memory,
+                    const RknpuConfig *config, unsigned runs)
 {
     RknpuJob *job = g_new0(RknpuJob, 1);
     double best = INFINITY, peak = 0;

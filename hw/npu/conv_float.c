@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Floating convolutions: fp16, bf16 and tf32 operands, fp32 sums in the order taps (ky, kx), channels.
+ * Floating convolutions: fp16, bf16 and tf32 operands, fp32 sums in the order taps (ky, kx),
+ * channels.
  *
  *   block of output pixels       gathered once: [pixel][ky][kx][channel] fp32          (features)
  *     panel of 16 kernels        repacked once a block: [ky][kx][channel][16] fp32     (weights)
@@ -21,13 +22,12 @@
 #include "kernels/isa.h"
 #include "scratch.h"
 
-
 enum {
     LANES = RKNPU_FLOAT_LANES,
     BLOCK_FLOATS = 1 << 20, /* features of one block, if more than one pixel fits */
     BLOCK_PIXELS = 1024,
-    PIECE = 256,            /* length of a piece of the sum: 16 KiB of weights */
-    VIEWS_MAX = 256 << 20,  /* bytes of the feature cube that may be held at once */
+    PIECE = 256,           /* length of a piece of the sum: 16 KiB of weights */
+    VIEWS_MAX = 256 << 20, /* bytes of the feature cube that may be held at once */
 };
 
 typedef struct FloatConv {
@@ -38,18 +38,18 @@ typedef struct FloatConv {
     RknpuDpuState *dpu;
     const uint8_t **surfaces; /* all rows of each, or NULL: pixels are fetched one by one */
     unsigned surface_count;
-    int64_t low;         /* first byte of a surface's view, counted from its first pixel */
-    bool plain;          /* the DPU only stores */
-    RknpuLayout layout;  /* of the output */
-    uint8_t *lines;      /* RKNPU_LAYOUT_LINES: the block's rows */
-    unsigned channels;   /* with both a feature and a weight */
+    int64_t low;        /* first byte of a surface's view, counted from its first pixel */
+    bool plain;         /* the DPU only stores */
+    RknpuLayout layout; /* of the output */
+    uint8_t *lines;     /* RKNPU_LAYOUT_LINES: the block's rows */
+    unsigned channels;  /* with both a feature and a weight */
     unsigned taps;
-    size_t depth;        /* products of one sum: taps * tap_channels */
-    size_t stride;       /* of a pixel in `a`; off the power of two, for the cache */
-    unsigned block;      /* pixels */
+    size_t depth;   /* products of one sum: taps * tap_channels */
+    size_t stride;  /* of a pixel in `a`; off the power of two, for the cache */
+    unsigned block; /* pixels */
     float pad;
     float *a, *b, *acc;
-    uint8_t *slice;      /* weights of one slice as they lie in memory */
+    uint8_t *slice; /* weights of one slice as they lie in memory */
 } FloatConv;
 
 static float element(RknpuType type, uint16_t bits)
@@ -89,7 +89,8 @@ static bool open_surfaces(FloatConv *f)
     for (unsigned s = 0; s < f->surface_count; s++) {
         uint32_t first = rknpu_cube_address(in, s, 0, 0) + (uint32_t)f->low;
 
-        f->surfaces[s] = rknpu_mem_view(f->job->mem, RKNPU_STREAM_FEATURE, first, (uint64_t)(high - f->low));
+        f->surfaces[s] =
+            rknpu_mem_view(f->job->mem, RKNPU_STREAM_FEATURE, first, (uint64_t)(high - f->low));
         if (!f->surfaces[s]) {
             return false;
         }
@@ -97,9 +98,10 @@ static bool open_surfaces(FloatConv *f)
     return true;
 }
 
-/* Pixel (y, x) of surface s, `offset` bytes into its view; `spare` serves when it has none. NULL = fault. */
-static const uint8_t *pixel_at(const FloatConv *f, unsigned s, unsigned y, unsigned x, int64_t offset,
-                               uint8_t *spare)
+/* Pixel (y, x) of surface s, `offset` bytes into its view; `spare` serves when it has none. NULL =
+ * fault. */
+static const uint8_t *pixel_at(const FloatConv *f, unsigned s, unsigned y, unsigned x,
+                               int64_t offset, uint8_t *spare)
 {
     const RknpuCube *in = &f->conv->input;
 
@@ -107,7 +109,9 @@ static const uint8_t *pixel_at(const FloatConv *f, unsigned s, unsigned y, unsig
         return f->surfaces[s] + offset;
     }
     return rknpu_mem_read(f->job->mem, RKNPU_STREAM_FEATURE, rknpu_cube_address(in, s, y, x), spare,
-                          in->pixel_bytes) ? spare : NULL;
+                          in->pixel_bytes)
+               ? spare
+               : NULL;
 }
 
 static void load_row(const FloatConv *f, float *to, const uint8_t *from, unsigned n)
@@ -120,11 +124,13 @@ static void load_row(const FloatConv *f, float *to, const uint8_t *from, unsigne
 }
 
 /* The channels [first, first + count) that one tap of one output pixel sees. */
-static bool gather_tap(const FloatConv *f, float *to, int64_t iy, int64_t ix, unsigned first, unsigned count)
+static bool gather_tap(const FloatConv *f, float *to, int64_t iy, int64_t ix, unsigned first,
+                       unsigned count)
 {
     const RknpuCube *in = &f->conv->input;
     unsigned there = first < f->channels ? MIN(count, f->channels - first) : 0;
-    int64_t offset = iy / 4 * in->group_pitch + iy % 4 * in->line_pitch + ix * in->pixel_bytes - f->low;
+    int64_t offset =
+        iy / 4 * in->group_pitch + iy % 4 * in->line_pitch + ix * in->pixel_bytes - f->low;
     uint8_t spare[16];
 
     if (iy < 0 || iy >= in->height || ix < 0 || ix >= f->conv->width_limit) {
@@ -134,7 +140,8 @@ static bool gather_tap(const FloatConv *f, float *to, int64_t iy, int64_t ix, un
         return true;
     }
     for (unsigned c = 0; c < there; c += in->atom) {
-        const uint8_t *from = pixel_at(f, (first + c) / in->atom, (unsigned)iy, (unsigned)ix, offset, spare);
+        const uint8_t *from =
+            pixel_at(f, (first + c) / in->atom, (unsigned)iy, (unsigned)ix, offset, spare);
 
         if (!from) {
             return false;
@@ -146,7 +153,8 @@ static bool gather_tap(const FloatConv *f, float *to, int64_t iy, int64_t ix, un
 }
 
 /* One output pixel's inputs: [tap][count]. */
-static bool gather_pixel(const FloatConv *f, float *to, unsigned pixel, unsigned first, unsigned count)
+static bool gather_pixel(const FloatConv *f, float *to, unsigned pixel, unsigned first,
+                         unsigned count)
 {
     const RknpuConv *conv = f->conv;
     int64_t top = (int64_t)(pixel / f->out->width) * conv->stride_y - conv->pad_top;
@@ -154,8 +162,8 @@ static bool gather_pixel(const FloatConv *f, float *to, unsigned pixel, unsigned
 
     for (unsigned ky = 0; ky < conv->kernel_height; ky++) {
         for (unsigned kx = 0; kx < conv->kernel_width; kx++, to += count) {
-            if (!gather_tap(f, to, top + (int64_t)ky * conv->dilation_y, left + (int64_t)kx * conv->dilation_x,
-                            first, count)) {
+            if (!gather_tap(f, to, top + (int64_t)ky * conv->dilation_y,
+                            left + (int64_t)kx * conv->dilation_x, first, count)) {
                 return false;
             }
         }
@@ -164,15 +172,16 @@ static bool gather_pixel(const FloatConv *f, float *to, unsigned pixel, unsigned
 }
 
 /* A slice of a weight group, [tap][kernel][channel] in memory, to its places in the panel. */
-static bool pack_slice(FloatConv *f, uint64_t offset, unsigned kernels, unsigned first, unsigned width)
+static bool pack_slice(FloatConv *f, uint64_t offset, unsigned kernels, unsigned first,
+                       unsigned width)
 {
     const RknpuConv *conv = f->conv;
     unsigned bytes = rknpu_type_bits(conv->type) / 8;
     size_t tap_bytes = (size_t)kernels * width * bytes;
     const uint8_t *from = f->slice;
 
-    if (!rknpu_mem_read(f->job->mem, RKNPU_STREAM_WEIGHT, conv->weight_base + (uint32_t)offset, f->slice,
-                        f->taps * tap_bytes)) {
+    if (!rknpu_mem_read(f->job->mem, RKNPU_STREAM_WEIGHT, conv->weight_base + (uint32_t)offset,
+                        f->slice, f->taps * tap_bytes)) {
         return false;
     }
     for (unsigned t = 0; t < f->taps; t++, from += tap_bytes) {
@@ -184,7 +193,8 @@ static bool pack_slice(FloatConv *f, uint64_t offset, unsigned kernels, unsigned
         }
         for (unsigned c = 0; c < width; c++) {
             for (unsigned k = 0; k < LANES; k++) {
-                to[c * LANES + k] = k < kernels ? rknpu_load_float(conv->type, from, (size_t)k * width + c) : 0;
+                to[c * LANES + k] =
+                    k < kernels ? rknpu_load_float(conv->type, from, (size_t)k * width + c) : 0;
             }
         }
     }
@@ -218,8 +228,8 @@ static void multiply(const FloatConv *f, unsigned pixels)
         size_t length = MIN((size_t)PIECE, f->depth - at);
 
         for (unsigned p = 0; p < pixels; p += RKNPU_FLOAT_ROWS) {
-            dot(f->acc + (size_t)p * LANES, f->a + p * f->stride + at, f->stride, f->b + at * LANES, length,
-                MIN(RKNPU_FLOAT_ROWS, pixels - p));
+            dot(f->acc + (size_t)p * LANES, f->a + p * f->stride + at, f->stride, f->b + at * LANES,
+                length, MIN(RKNPU_FLOAT_ROWS, pixels - p));
         }
     }
 }
@@ -230,8 +240,8 @@ static void store_atom(const FloatConv *f, uint8_t *to, const float *from)
         f->kernels->store_fp16(to, from, f->out->atom);
         return;
     }
-    if (f->out->type == RKNPU_FP32 && G_BYTE_ORDER == G_LITTLE_ENDIAN &&
-        !isnan(from[0]) && !isnan(from[1]) && !isnan(from[2]) && !isnan(from[3])) {
+    if (f->out->type == RKNPU_FP32 && G_BYTE_ORDER == G_LITTLE_ENDIAN && !isnan(from[0]) &&
+        !isnan(from[1]) && !isnan(from[2]) && !isnan(from[3])) {
         memcpy(to, from, 16);
         return;
     }
@@ -252,14 +262,16 @@ static bool open_lines(FloatConv *f, unsigned first, unsigned pixels)
 }
 
 /* finish() without stages: the panel's sums straight to memory. */
-static RknpuTaskResult store_plain(const FloatConv *f, unsigned channel, unsigned first_pixel, unsigned pixels)
+static RknpuTaskResult store_plain(const FloatConv *f, unsigned channel, unsigned first_pixel,
+                                   unsigned pixels)
 {
     const RknpuOutput *out = f->out;
     bool lines = f->layout == RKNPU_LAYOUT_LINES;
     size_t step = lines ? (size_t)out->line_pitch : 16;
 
     for (unsigned c = channel; c < MIN(channel + LANES, out->channels); c += out->atom) {
-        uint32_t at = rknpu_output_address(out, c / out->atom, first_pixel / out->width, first_pixel % out->width);
+        uint32_t at = rknpu_output_address(out, c / out->atom, first_pixel / out->width,
+                                           first_pixel % out->width);
         uint8_t *to = lines ? f->lines + c / out->atom * 16
                             : rknpu_mem_view_out(f->job->mem, at, (uint64_t)pixels * 16);
 
@@ -289,7 +301,9 @@ static RknpuTaskResult finish(FloatConv *f, unsigned channel, unsigned first_pix
             unsigned pixel = first_pixel + p;
             unsigned x = pixel % out->width;
             unsigned n = MIN(MIN(pixels - p, out->width - x), RKNPU_RUN_PIXELS);
-            RknpuRun run = { .channel = c, .lanes = lanes, .y = pixel / out->width, .x = x, .pixels = n };
+            RknpuRun run = {
+                .channel = c, .lanes = lanes, .y = pixel / out->width, .x = x, .pixels = n
+            };
             RknpuTaskResult r;
 
             for (unsigned i = 0; i < n; i++) {
@@ -377,7 +391,8 @@ static RknpuTaskResult depthwise_block(FloatConv *f, unsigned first, unsigned pi
             }
             for (unsigned t = 0; t < f->taps; t++) {
                 for (unsigned lane = 0; lane < LANES; lane++) {
-                    f->acc[(size_t)p * LANES + lane] += f->a[t * LANES + lane] * f->b[t * LANES + lane];
+                    f->acc[(size_t)p * LANES + lane] +=
+                        f->a[t * LANES + lane] * f->b[t * LANES + lane];
                 }
             }
         }
@@ -414,7 +429,8 @@ static bool allocate(FloatConv *f)
     bool depthwise = f->conv->depthwise;
     size_t a = depthwise ? (size_t)f->taps * LANES : f->block * f->stride;
     size_t b = (depthwise ? f->taps : f->depth) * LANES;
-    size_t slice = (size_t)f->taps * LANES * f->conv->slice * sizeof(float); /* at most 31 * 31 * 16 * 32 * 4 */
+    size_t slice = (size_t)f->taps * LANES * f->conv->slice *
+                   sizeof(float); /* at most 31 * 31 * 16 * 32 * 4 */
 
     f->a = rknpu_scratch(RKNPU_SCRATCH_STAGED, a * sizeof(float));
     f->b = rknpu_scratch(RKNPU_SCRATCH_WEIGHTS, b * sizeof(float));
@@ -442,13 +458,15 @@ static void prepare(FloatConv *f)
     f->plain = f->layout != RKNPU_LAYOUT_OTHER && rknpu_dpu_float_stores_only(f->dpu->dpu);
 }
 
-/* Panels are whole weight groups and hold whole output atoms; what does not fit is left to conv_generic.c. */
+/* Panels are whole weight groups and hold whole output atoms; what does not fit is left to
+ * conv_generic.c. */
 static bool suits(const RknpuConvState *state)
 {
     const RknpuConv *conv = state->conv;
 
     return conv->kernel_group % LANES == 0 && state->dpu_desc->out.atom <= LANES &&
-           (conv->depthwise ? conv->depthwise_order == RKNPU_DW_ORDER_PLAIN : conv->kernel_group == LANES);
+           (conv->depthwise ? conv->depthwise_order == RKNPU_DW_ORDER_PLAIN
+                            : conv->kernel_group == LANES);
 }
 
 RknpuTaskResult rknpu_conv_float(RknpuConvState *state, bool *taken)

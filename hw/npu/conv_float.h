@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Convolutions and matrix products in fp16, bf16 and tf32; the sum's order is in kernels/float.h. */
+/* Convolutions and matrix products in fp16, bf16 and tf32; the sum's order is in kernels/float.h.
+ */
 #ifndef HW_NPU_CONV_FLOAT_H
 #define HW_NPU_CONV_FLOAT_H
 
@@ -7,8 +8,8 @@
 #include "kernels/float.h"
 
 /*
- * A convolution whose conv.type is a floating type. False in `*taken` = a shape for the generic path, or
- * no memory for it; nothing has happened then. Bits are those of the generic path.
+ * A convolution whose conv.type is a floating type. False in `*taken` = a shape for the generic
+ * path, or no memory for it; nothing has happened then. Bits are those of the generic path.
  */
 RknpuTaskResult rknpu_conv_float(RknpuConvState *state, bool *taken);
 

@@ -2,9 +2,9 @@
 /*
  * Compressed int8 weights.
  *
- * The raw weight stream, as the sequencer wants it, is cut into groups of four bytes that go round sixteen
- * lanes. In memory each lane starts at a 64-byte boundary behind the one before; DCOMP_AMOUNTn is its
- * number of 16-byte blocks minus one.
+ * The raw weight stream, as the sequencer wants it, is cut into groups of four bytes that go round
+ * sixteen lanes. In memory each lane starts at a 64-byte boundary behind the one before;
+ * DCOMP_AMOUNTn is its number of 16-byte blocks minus one.
  *
  *   byte 0      0x00 plain, 0x11 with runs
  *   byte 1, 2   centre: the lane's most frequent weight, s16
@@ -12,14 +12,16 @@
  *   byte 8..15  with runs: four u16 run lengths
  *   byte 16..   codes, least significant bit first
  *
- * A code is a prefix (table below) and what its class asks for: with runs, class 0 is a run of centres and
- * is followed by the run's number, otherwise a sign and the magnitude's bits below its highest. Class w
- * holds magnitudes of w bits. Plain lanes: weight = centre + m, or centre - m - 1 with the sign set. Lanes
- * with runs: centre + m or centre - m, and class 7 gives all seven bits, 0 meaning 128.
+ * A code is a prefix (table below) and what its class asks for: with runs, class 0 is a run of
+ * centres and is followed by the run's number, otherwise a sign and the magnitude's bits below its
+ * highest. Class w holds magnitudes of w bits. Plain lanes: weight = centre + m, or centre - m - 1
+ * with the sign set. Lanes with runs: centre + m or centre - m, and class 7 gives all seven bits, 0
+ * meaning 128.
  *
- * Sources: happyme531/rknpu2_matmul_open (plain lanes, checked on a board) and two layers that Rockchip's
- * compiler packed (recorded program of runtime 1.6.0), whose unpacked weights equal the quantised weights
- * of their ONNX model in all 32 lanes. They use run number 0 alone and never class 8; both are reported.
+ * Sources: happyme531/rknpu2_matmul_open (plain lanes, checked on a board) and two layers that
+ * Rockchip's compiler packed (recorded program of runtime 1.6.0), whose unpacked weights equal the
+ * quantised weights of their ONNX model in all 32 lanes. They use run number 0 alone and never
+ * class 8; both are reported.
  */
 #include "dcomp.h"
 
@@ -50,7 +52,8 @@ static unsigned take(Bits *b, unsigned count)
     return value;
 }
 
-/* Prefix codes, by number of the class table: 00 10 111 110 011 0101 01001 01000, first bit first. */
+/* Prefix codes, by number of the class table: 00 10 111 110 011 0101 01001 01000, first bit first.
+ */
 static unsigned take_prefix(Bits *b)
 {
     if (take(b, 1)) {
@@ -85,7 +88,8 @@ static void put(uint8_t *to, size_t index, int value)
     to[index / GROUP * RKNPU_DCOMP_STRIDE + index % GROUP] = (uint8_t)value;
 }
 
-const char *rknpu_dcomp_lane(const uint8_t *from, size_t bytes, uint8_t *to, size_t count, bool *known)
+const char *rknpu_dcomp_lane(const uint8_t *from, size_t bytes, uint8_t *to, size_t count,
+                             bool *known)
 {
     Bits b = { .from = from, .at = HEADER_BYTES * 8, .end = bytes * 8 };
     bool runs = bytes && from[0] == MODE_RUNS;
@@ -123,7 +127,8 @@ const char *rknpu_dcomp_lane(const uint8_t *from, size_t bytes, uint8_t *to, siz
 }
 
 /* Unpacks lane `lane` of the weights into their places in `to`. */
-static RknpuTaskResult unpack_lane(RknpuJob *job, const RknpuConv *conv, unsigned lane, uint32_t at, uint8_t *to)
+static RknpuTaskResult unpack_lane(RknpuJob *job, const RknpuConv *conv, unsigned lane, uint32_t at,
+                                   uint8_t *to)
 {
     size_t bytes = ((size_t)conv->lane_blocks[lane]) * BLOCK_BYTES;
     size_t whole = conv->weight_bytes / RKNPU_DCOMP_STRIDE * GROUP;
@@ -156,7 +161,8 @@ RknpuTaskResult rknpu_dcomp_unpack(RknpuJob *job, const RknpuConv *conv)
     uint8_t *to;
 
     if (conv->weight_bytes == 0 || conv->weight_bytes > RKNPU_VIEW_MAX) {
-        rknpu_report(job, RKNPU_EVENT_GUEST_ERROR, conv->weight_bytes, "CNA WEIGHT_SIZE0 of compressed weights");
+        rknpu_report(job, RKNPU_EVENT_GUEST_ERROR, conv->weight_bytes,
+                     "CNA WEIGHT_SIZE0 of compressed weights");
         return RKNPU_TASK_INVALID;
     }
     to = g_try_malloc0(conv->weight_bytes + RKNPU_DCOMP_STRIDE);

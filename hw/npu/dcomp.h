@@ -6,18 +6,21 @@
 #include "task.h"
 
 /*
- * One lane. `from` is the lane's `bytes` bytes, header included; writes `count` weights to `to`, four at a
- * time, `RKNPU_DCOMP_STRIDE` bytes from group to group. NULL on success, else what is wrong: a static text;
- * `*known` tells whether the stream breaks the format (true) or uses a code that nobody has seen (false).
+ * One lane. `from` is the lane's `bytes` bytes, header included; writes `count` weights to `to`,
+ * four at a time, `RKNPU_DCOMP_STRIDE` bytes from group to group. NULL on success, else what is
+ * wrong: a static text;
+ * `*known` tells whether the stream breaks the format (true) or uses a code that nobody has seen
+ * (false).
  */
-#define RKNPU_DCOMP_LANES 16
+#define RKNPU_DCOMP_LANES  16
 #define RKNPU_DCOMP_STRIDE (4 * RKNPU_DCOMP_LANES)
-const char *rknpu_dcomp_lane(const uint8_t *from, size_t bytes, uint8_t *to, size_t count, bool *known);
+const char *rknpu_dcomp_lane(const uint8_t *from, size_t bytes, uint8_t *to, size_t count,
+                             bool *known);
 
 /*
- * Unpacks a task's weights and lays them over the weight stream of the job's memory window, so that every
- * reader sees them as if they lay raw at conv->weight_base. Counts the traffic of the packed lanes.
- * OK, READ_FAULT, UNIMP or INVALID (both reported).
+ * Unpacks a task's weights and lays them over the weight stream of the job's memory window, so that
+ * every reader sees them as if they lay raw at conv->weight_base. Counts the traffic of the packed
+ * lanes. OK, READ_FAULT, UNIMP or INVALID (both reported).
  */
 RknpuTaskResult rknpu_dcomp_unpack(RknpuJob *job, const RknpuConv *conv);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The DPU's stages for floating types (PROC_PRECISION fp16, bf16, fp32): values are fp32 from stage to
- * stage. ALU operands are fp32, multiplier operands fp16; shifts and the integer scale of the two
- * converters have no part in it (programs that run on boards leave them 0 or 1: mtx512/rk3588-npu,
- * allbilly/rk3588). The LUT takes the nearest integer and gives an integer.
+ * The DPU's stages for floating types (PROC_PRECISION fp16, bf16, fp32): values are fp32 from stage
+ * to stage. ALU operands are fp32, multiplier operands fp16; shifts and the integer scale of the
+ * two converters have no part in it (programs that run on boards leave them 0 or 1:
+ * mtx512/rk3588-npu, allbilly/rk3588). The LUT takes the nearest integer and gives an integer.
  *
- * Every operation is rounded once, so all hosts give the same bits. A NaN stays a NaN through min, max
- * and the ReLUs.
+ * Every operation is rounded once, so all hosts give the same bits. A NaN stays a NaN through min,
+ * max and the ReLUs.
  */
 #include "dpu.h"
 
@@ -34,15 +34,15 @@ static float stage_lane(const RknpuStage *s, float alu, float mul, float v)
     return s->relu || s->relux ? relu(v, s->relux, s->relux_max) : v;
 }
 
-static void run_stage(const RknpuDpuState *dpu, const RknpuStage *s, unsigned which, const RknpuRun *run,
-                      float *values)
+static void run_stage(const RknpuDpuState *dpu, const RknpuStage *s, unsigned which,
+                      const RknpuRun *run, float *values)
 {
     for (unsigned lane = 0; lane < run->lanes; lane++) {
         unsigned c = run->channel + lane;
         float alu = rknpu_bits_to_float(dpu->alu[which] && s->alu_from_memory ? dpu->alu[which][c]
-                                                                             : s->alu_operand);
+                                                                              : s->alu_operand);
         float mul = rknpu_fp16_to_float(dpu->mul[which] && s->mul_from_memory ? dpu->mul[which][c]
-                                                                             : s->mul_operand);
+                                                                              : s->mul_operand);
 
         for (unsigned p = 0; p < run->pixels; p++) {
             float *v = &values[p * run->lanes + lane];
@@ -129,9 +129,9 @@ static bool run_ew(RknpuDpuState *dpu, const RknpuRun *run, float *values)
 }
 
 /*
- * OUT_CVT: value * 2^-MINUS_EXP. On the way to fp16 infinity and NaN are patterns like any other there:
- * their exponent goes down and they come out as 2^16 * 2^-k and (2^16 + 2^6) * 2^-k. allbilly/rk3588's
- * "cmpeq" is built on that (k = 1 turns NaN into 32800).
+ * OUT_CVT: value * 2^-MINUS_EXP. On the way to fp16 infinity and NaN are patterns like any other
+ * there: their exponent goes down and they come out as 2^16 * 2^-k and (2^16 + 2^6) * 2^-k.
+ * allbilly/rk3588's "cmpeq" is built on that (k = 1 turns NaN into 32800).
  */
 static float out_convert(const RknpuOutConvert *cvt, RknpuType type, float v)
 {
@@ -148,7 +148,8 @@ static float out_convert(const RknpuOutConvert *cvt, RknpuType type, float v)
 
 bool rknpu_dpu_float_stores_only(const RknpuDpu *d)
 {
-    return !d->bs.active && !d->bn.active && !d->ew.active && !d->lut.active && !d->convert.minus_exp;
+    return !d->bs.active && !d->bn.active && !d->ew.active && !d->lut.active &&
+           !d->convert.minus_exp;
 }
 
 RknpuTaskResult rknpu_dpu_float(RknpuDpuState *dpu, const RknpuRun *run, float *values)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DPU-only tasks ("flying"): the main input comes from memory through the MRDMA, walks through the DPU's
- * stages and returns to memory. Elementwise operations, scalings, type changes and look-ups are such
- * tasks.
+ * DPU-only tasks ("flying"): the main input comes from memory through the MRDMA, walks through the
+ * DPU's stages and returns to memory. Elementwise operations, scalings, type changes and look-ups
+ * are such tasks.
  *
- * The input's atoms and the output's may hold different numbers of channels (fp16 in, fp32 out), so a row
- * of the input is fetched whole and the runs pick their channels from it.
+ * The input's atoms and the output's may hold different numbers of channels (fp16 in, fp32 out), so
+ * a row of the input is fetched whole and the runs pick their channels from it.
  */
 #include "dpu.h"
 
@@ -16,11 +16,11 @@ typedef struct Flying {
     const RknpuCube *in;
     RknpuDpuState *dpu;
     bool floating;
-    unsigned width;       /* pixels of a row */
-    unsigned surfaces;    /* input surfaces that the output's channels need */
-    size_t row_bytes;     /* of one surface */
-    uint8_t *row;         /* [surface][pixel][atom] */
-    int64_t *ints;        /* one run, [pixel][lane] */
+    unsigned width;    /* pixels of a row */
+    unsigned surfaces; /* input surfaces that the output's channels need */
+    size_t row_bytes;  /* of one surface */
+    uint8_t *row;      /* [surface][pixel][atom] */
+    int64_t *ints;     /* one run, [pixel][lane] */
     float *floats;
 } Flying;
 
@@ -39,7 +39,8 @@ static bool fetch_row(Flying *f, unsigned y)
 }
 
 /* Element index inside the fetched row; channels beyond the input cube do not exist. */
-static bool locate(const Flying *f, unsigned channel, unsigned pixel, const uint8_t **from, size_t *index)
+static bool locate(const Flying *f, unsigned channel, unsigned pixel, const uint8_t **from,
+                   size_t *index)
 {
     if (channel >= f->in->channels) {
         return false;
@@ -65,7 +66,8 @@ static RknpuTaskResult compute_run(Flying *f, const RknpuRun *run)
             }
         }
     }
-    return f->floating ? rknpu_dpu_float(f->dpu, run, f->floats) : rknpu_dpu_int(f->dpu, run, f->ints);
+    return f->floating ? rknpu_dpu_float(f->dpu, run, f->floats)
+                       : rknpu_dpu_int(f->dpu, run, f->ints);
 }
 
 static RknpuTaskResult compute_row(Flying *f, const RknpuOutput *out, unsigned y)
@@ -129,12 +131,12 @@ RknpuTaskResult rknpu_flying_run(RknpuJob *job, const RknpuTask *task)
     }
     f.row = g_try_malloc_n(f.surfaces, f.row_bytes);
     f.ints = g_new(int64_t, RKNPU_RUN_PIXELS * RKNPU_RUN_LANES);
-    f.floats = g_new(float, RKNPU_RUN_PIXELS * RKNPU_RUN_LANES);
+    f.floats = g_new(float, RKNPU_RUN_PIXELS *RKNPU_RUN_LANES);
     if (f.row) {
         result = compute(&f, out);
     } else {
-        rknpu_report(job, RKNPU_EVENT_GUEST_ERROR, f.surfaces, "DPU: no memory for a row of %u surfaces",
-                     f.surfaces);
+        rknpu_report(job, RKNPU_EVENT_GUEST_ERROR, f.surfaces,
+                     "DPU: no memory for a row of %u surfaces", f.surfaces);
         result = RKNPU_TASK_INVALID;
     }
     g_free(f.floats);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The DPU's look-up table: two tables of 513 signed 16-bit entries, LE and LO, each with its own range
- * [start, end] and step 2^INDEX_SELECT, and a straight line beyond either end.
+ * The DPU's look-up table: two tables of 513 signed 16-bit entries, LE and LO, each with its own
+ * range [start, end] and step 2^INDEX_SELECT, and a straight line beyond either end.
  *
- * Which table answers: the one whose range holds x; both hold it -> HYBRID_PRIORITY; neither: both below
- * -> UFLOW_PRIORITY, both above -> OFLOW_PRIORITY, x between the two -> HYBRID_PRIORITY. The last rules
- * are those of the design's ancestor, NVDLA (hw/cmod/sdp). Programs seen on boards use LUT_CFG 0x68 with
- * LE below zero and LO above (allbilly/rk3588, happyme531/rknpu2_matmul_open).
+ * Which table answers: the one whose range holds x. Both hold it: HYBRID_PRIORITY. Neither: x below
+ * both, UFLOW_PRIORITY; above both, OFLOW_PRIORITY; between the two, HYBRID_PRIORITY. The last rules
+ * are those of the design's ancestor, NVDLA (hw/cmod/sdp). Programs seen on boards use LUT_CFG 0x68
+ * with LE below zero and LO above (allbilly/rk3588, happyme531/rknpu2_matmul_open).
  *
  * Between two entries the value is interpolated; the product is rounded down.
  */
@@ -89,14 +89,20 @@ static bool choose_lo(const RknpuLut *lut, Place le, Place lo)
 int64_t rknpu_lut(const RknpuJob *job, const RknpuLut *lut, int64_t x)
 {
     const Table le = {
-        job->lut[0], lut->le_start, lut->le_end, lut->le_index_select & 31,
-        { lut->le_slope_underflow, lut->le_shift_underflow & 31 },
-        { lut->le_slope_overflow, lut->le_shift_overflow & 31 },
+        .entry = job->lut[0],
+        .start = lut->le_start,
+        .end = lut->le_end,
+        .select = lut->le_index_select & 31,
+        .below = { lut->le_slope_underflow, lut->le_shift_underflow & 31 },
+        .above = { lut->le_slope_overflow, lut->le_shift_overflow & 31 },
     };
     const Table lo = {
-        job->lut[1], lut->lo_start, lut->lo_end, lut->lo_index_select & 31,
-        { lut->lo_slope_underflow, lut->lo_shift_underflow & 31 },
-        { lut->lo_slope_overflow, lut->lo_shift_overflow & 31 },
+        .entry = job->lut[1],
+        .start = lut->lo_start,
+        .end = lut->lo_end,
+        .select = lut->lo_index_select & 31,
+        .below = { lut->lo_slope_underflow, lut->lo_shift_underflow & 31 },
+        .above = { lut->lo_slope_overflow, lut->lo_shift_overflow & 31 },
     };
     bool use_lo = choose_lo(lut, place_of(&le, x), place_of(&lo, x));
 

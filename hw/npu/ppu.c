@@ -3,10 +3,11 @@
  * The pooling unit: maximum, minimum or average over a window, one surface of channels at a time.
  *
  * Pixels outside the map count as the pad value. The average divides by the whole window, padding
- * included: sum * RECIP_KERNEL_WIDTH * RECIP_KERNEL_HEIGHT / 2^32 with the reciprocals as the program
- * gives them (a program may give others, allbilly/rk3588's global average does). Integers are rounded
- * once, to nearest even: dnhkng/open-rknpu measured that for 2x2 on a board. In the float formats the
- * reciprocals are fp16 numbers; sum, then width, then height, each rounded to fp32.
+ * included: sum * RECIP_KERNEL_WIDTH * RECIP_KERNEL_HEIGHT / 2^32 with the reciprocals as the
+ * program gives them (a program may give others, allbilly/rk3588's global average does). Integers
+ * are rounded once, to nearest even: dnhkng/open-rknpu measured that for 2x2 on a board. In the
+ * float formats the reciprocals are fp16 numbers; sum, then width, then height, each rounded to
+ * fp32.
  */
 #include "task.h"
 
@@ -27,18 +28,19 @@ typedef struct Pooling {
     const RknpuPool *pool;
     bool floating;
     unsigned atom;
-    unsigned elements;   /* of one input row of one surface */
-    uint8_t *raw;        /* one row as in memory */
+    unsigned elements; /* of one input row of one surface */
+    uint8_t *raw;      /* one row as in memory */
     Row *rows;
-    int32_t *ints;       /* [slot][pixel][lane] */
+    int32_t *ints; /* [slot][pixel][lane] */
     float *floats;
-    uint8_t *out;        /* one output row of one surface */
+    uint8_t *out; /* one output row of one surface */
     float pad_float;
 } Pooling;
 
 static float pad_as_float(RknpuType type, int64_t pad)
 {
-    uint8_t bytes[4] = { (uint8_t)pad, (uint8_t)(pad >> 8), (uint8_t)(pad >> 16), (uint8_t)(pad >> 24) };
+    uint8_t bytes[4] = { (uint8_t)pad, (uint8_t)(pad >> 8), (uint8_t)(pad >> 16),
+                         (uint8_t)(pad >> 24) };
 
     return rknpu_load_float(type, bytes, 0);
 }
@@ -136,10 +138,12 @@ static RknpuTaskResult pool_row(Pooling *p, unsigned surface, unsigned oy)
     const RknpuPool *pool = p->pool;
     unsigned lanes = MIN(p->atom, pool->out_channels - surface * p->atom);
     int64_t top = (int64_t)oy * pool->stride_y - pool->pad_top;
-    uint32_t address = (uint32_t)(pool->out_base + surface * pool->out_surface_pitch + oy * pool->out_line_pitch);
+    uint32_t address =
+        (uint32_t)(pool->out_base + surface * pool->out_surface_pitch + oy * pool->out_line_pitch);
     size_t bytes = (size_t)pool->out_width * 16;
 
-    for (int64_t iy = MAX(top, 0); iy < MIN(top + pool->kernel_height, (int64_t)pool->input.height); iy++) {
+    for (int64_t iy = MAX(top, 0); iy < MIN(top + pool->kernel_height, (int64_t)pool->input.height);
+         iy++) {
         if (!fetch_row(p, surface, (unsigned)iy)) {
             return RKNPU_TASK_READ_FAULT;
         }
@@ -196,8 +200,8 @@ static void check_windows(const RknpuJob *job, const RknpuPool *pool)
     if (right > (uint64_t)pool->input.width + pool->pad_left + pool->pad_right ||
         bottom > (uint64_t)pool->input.height + pool->pad_top + pool->pad_bottom) {
         rknpu_report(job, RKNPU_EVENT_GUEST_ERROR, right,
-                     "PPU: the last window ends at %" PRIu64 "x%" PRIu64 ", outside the padded map; "
-                     "a chip may hang here", right, bottom);
+                     "PPU: a window leaves the padded map at %" PRIu64 "x%" PRIu64
+                     "; a chip may hang here", right, bottom);
     }
 }
 
@@ -222,7 +226,8 @@ RknpuTaskResult rknpu_pool_run(RknpuJob *job, const RknpuTask *task)
     if (p.raw && p.out && (p.ints || p.floats)) {
         result = pool_surfaces(&p);
     } else {
-        rknpu_report(job, RKNPU_EVENT_GUEST_ERROR, window, "PPU: no memory for %zu elements", window);
+        rknpu_report(job, RKNPU_EVENT_GUEST_ERROR, window, "PPU: no memory for %zu elements",
+                     window);
     }
     g_free(p.floats);
     g_free(p.ints);

@@ -105,7 +105,8 @@ uint16_t rknpu_float_to_fp16(float value)
     if (exponent < -10) {
         return (uint16_t)sign;
     }
-    return (uint16_t)(sign | shift_half_even((magnitude & 0x7fffff) | 0x800000, (unsigned)(14 - exponent)));
+    return (uint16_t)(sign | shift_half_even((magnitude & 0x7fffff) | 0x800000,
+                                             (unsigned)(14 - exponent)));
 }
 
 float rknpu_bf16_to_float(uint16_t bits)

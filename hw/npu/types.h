@@ -2,12 +2,13 @@
 /*
  * Number formats of the NPU: sizes, loads and stores of single elements, and the float formats.
  *
- * The codes are those of the manual's precision fields (RK3588 TRM: CNA_CONV_CON1 IN/PROC_PRECISION,
- * DPU_DATA_FORMAT, CORE_MISC_CFG). The CNA has tf32 as code 7 where the DPU has fp32 as 5; both hold
- * 32-bit words in memory.
+ * The codes are those of the manual's precision fields (RK3588 TRM: CNA_CONV_CON1
+ * IN/PROC_PRECISION, DPU_DATA_FORMAT, CORE_MISC_CFG). The CNA has tf32 as code 7 where the DPU has
+ * fp32 as 5; both hold 32-bit words in memory.
  *
- * Conversions round to nearest, ties to even, and keep denormals. Results do not depend on the host: a
- * NaN that is stored always has one bit pattern per format (below), whatever payload the host gave it.
+ * Conversions round to nearest, ties to even, and keep denormals. Results do not depend on the
+ * host: a NaN that is stored always has one bit pattern per format (below), whatever payload the
+ * host gave it.
  */
 #ifndef HW_NPU_TYPES_H
 #define HW_NPU_TYPES_H
@@ -28,9 +29,9 @@ typedef enum RknpuType {
 } RknpuType;
 
 /*
- * The NaNs the model stores. fp16: public programs for the RK3588 compare numbers by (a - b) * inf and
- * read the result with the exponent lowered by one; they rely on 0 * inf giving 0x7c01 (allbilly/rk3588,
- * "cmpeq"). The others have no such witness and are the usual quiet NaN.
+ * The NaNs the model stores. fp16: public programs for the RK3588 compare numbers by (a - b) * inf
+ * and read the result with the exponent lowered by one; they rely on 0 * inf giving 0x7c01
+ * (allbilly/rk3588, "cmpeq"). The others have no such witness and are the usual quiet NaN.
  */
 #define RKNPU_FP16_NAN 0x7c01u
 #define RKNPU_BF16_NAN 0x7fc0u
@@ -60,8 +61,8 @@ uint32_t rknpu_float_to_bits(float value); /* any NaN gives RKNPU_FP32_NAN */
 float rknpu_tf32_to_float(uint32_t bits);
 
 /*
- * Element `index` of a little-endian array. The integer load of a float type and the float load of an
- * integer type convert (to nearest, saturating; NaN gives 0).
+ * Element `index` of a little-endian array. The integer load of a float type and the float load of
+ * an integer type convert (to nearest, saturating; NaN gives 0).
  */
 int32_t rknpu_load_int(RknpuType type, const uint8_t *from, size_t index);
 float rknpu_load_float(RknpuType type, const uint8_t *from, size_t index);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Convolutions in every type but int8: random shapes, programmed register by register, against plain
-// loops over the logical tensors. Sums of floats run in the documented order (ky, kx, channel; each
-// product and each sum rounded to fp32), so results are compared bit for bit.
+// Convolutions in every type but int8: random shapes, programmed register by register, against
+// plain loops over the logical tensors. Sums of floats run in the documented order (ky, kx,
+// channel; each product and each sum rounded to fp32), so results are compared bit for bit.
 #include "fake_host.h"
 
 #include <gtest/gtest.h>
@@ -14,21 +14,23 @@ extern "C" {
 #include "types.h"
 }
 
-namespace {
+namespace
+{
 
 constexpr uint32_t kInput = 0x100000, kWeights = 0x400000, kOperands = 0x700000, kOutput = 0x800000;
 
 struct TypeRow {
     RknpuType type, out;
-    unsigned group, slice, depthwise_group; // kernels and channels stored together (0: no depthwise)
+    unsigned group, slice,
+        depthwise_group; // kernels and channels stored together (0: no depthwise)
     unsigned pass_atoms, depthwise_atoms;
 };
 
 const TypeRow kTypes[] = {
-    { RKNPU_FP16, RKNPU_FP16, 16, 32, 32, 2, 4 },  { RKNPU_FP16, RKNPU_FP32, 16, 32, 32, 4, 8 },
-    { RKNPU_BF16, RKNPU_FP32, 16, 32, 32, 4, 8 },  { RKNPU_BF16, RKNPU_BF16, 16, 32, 32, 2, 4 },
-    { RKNPU_TF32, RKNPU_FP32, 16, 16, 0, 4, 0 },   { RKNPU_INT16, RKNPU_INT32, 16, 32, 32, 4, 8 },
-    { RKNPU_INT4, RKNPU_INT16, 64, 32, 0, 8, 0 },  { RKNPU_FP16, RKNPU_INT8, 16, 32, 32, 1, 2 },
+    { RKNPU_FP16, RKNPU_FP16, 16, 32, 32, 2, 4 }, { RKNPU_FP16, RKNPU_FP32, 16, 32, 32, 4, 8 },
+    { RKNPU_BF16, RKNPU_FP32, 16, 32, 32, 4, 8 }, { RKNPU_BF16, RKNPU_BF16, 16, 32, 32, 2, 4 },
+    { RKNPU_TF32, RKNPU_FP32, 16, 16, 0, 4, 0 },  { RKNPU_INT16, RKNPU_INT32, 16, 32, 32, 4, 8 },
+    { RKNPU_INT4, RKNPU_INT16, 64, 32, 0, 8, 0 }, { RKNPU_FP16, RKNPU_INT8, 16, 32, 32, 1, 2 },
 };
 
 // A convolution on logical tensors. Everything that the program needs follows from these numbers.
@@ -40,9 +42,11 @@ struct Case {
     uint16_t pad_bits;
 };
 
-class Convolution {
-public:
-    Convolution(const Case &c, std::mt19937 &random) : c_(c), random_(random), bits_(rknpu_type_bits(c.row.type))
+class Convolution
+{
+  public:
+    Convolution(const Case &c, std::mt19937 &random)
+        : c_(c), random_(random), bits_(rknpu_type_bits(c.row.type))
     {
         input_ = Random(kInput, InputBytes());
         weights_ = Random(kWeights, WeightBytes());
@@ -56,7 +60,8 @@ public:
     void Run()
     {
         TaskRunner task(host_, rknpu_rk3588,
-                        RKNPU_UNIT_CNA | RKNPU_UNIT_CORE | RKNPU_UNIT_DPU | (c_.bias ? RKNPU_UNIT_DPU_RDMA : 0));
+                        RKNPU_UNIT_CNA | RKNPU_UNIT_CORE | RKNPU_UNIT_DPU |
+                            (c_.bias ? RKNPU_UNIT_DPU_RDMA : 0));
 
         ProgramCna(task);
         ProgramDpu(task);
@@ -64,7 +69,7 @@ public:
         Compare();
     }
 
-private:
+  private:
     unsigned InputAtom() const { return c_.packed ? c_.packed : 128 / bits_; }
     unsigned PixelBytes() const { return c_.packed ? c_.packed * bits_ / 8 : 16; }
     unsigned Surfaces() const { return c_.packed ? 1 : c_.channels / InputAtom(); }
@@ -85,7 +90,8 @@ private:
             float v = (float)((int)(random_() % 4001) - 2000) / 512;
 
             if (rknpu_type_is_float(c_.row.type)) {
-                rknpu_store_float(c_.row.type, data.data(), i, c_.row.type == RKNPU_TF32 ? v * 1.0003f : v);
+                rknpu_store_float(c_.row.type, data.data(), i,
+                                  c_.row.type == RKNPU_TF32 ? v * 1.0003f : v);
             } else {
                 rknpu_store_int(c_.row.type, data.data(), i, (int)(random_() % 601) - 300);
             }
@@ -161,7 +167,9 @@ private:
     size_t WeightIndex(unsigned k, unsigned tap, unsigned ch) const
     {
         size_t taps = c_.kh * c_.kw, t = TapChannels();
-        auto part = [](size_t index, size_t size, size_t total) { return std::min(size, total - index * size); };
+        auto part = [](size_t index, size_t size, size_t total) {
+            return std::min(size, total - index * size);
+        };
 
         if (c_.depthwise) {
             size_t g = k / c_.row.depthwise_group, pitch = part(g, c_.row.depthwise_group, t);
@@ -193,8 +201,9 @@ private:
             bool inside = y >= 0 && x >= 0 && y < (int)c_.height && x < (int)c_.width;
 
             for (unsigned ch = first; ch < last; ch++) {
-                T v = !inside ? Load<T>(pad, 0)
-                      : c_.packed && ch >= c_.packed ? 0 : Load<T>(input_, FeatureIndex(ch, y, x));
+                T v = !inside                        ? Load<T>(pad, 0)
+                      : c_.packed && ch >= c_.packed ? 0
+                                                     : Load<T>(input_, FeatureIndex(ch, y, x));
 
                 sum = sum + v * Load<T>(weights_, WeightIndex(k, tap, ch));
             }
@@ -207,7 +216,8 @@ private:
         unsigned atom = 128 / rknpu_type_bits(c_.row.out), e = PassAtoms();
 
         for (unsigned k = 0; k < c_.kernels; k++) {
-            uint32_t surface = kOutput + k / atom / e * SurfaceStride() * e + k / atom % e * SurfaceStride();
+            uint32_t surface =
+                kOutput + k / atom / e * SurfaceStride() * e + k / atom % e * SurfaceStride();
 
             for (unsigned p = 0; p < c_.out_width * c_.out_height; p++) {
                 std::vector<uint8_t> expected(16), got = host_.get<uint8_t>(surface + p * 16, 16);
@@ -222,10 +232,12 @@ private:
                 } else {
                     rknpu_store_int(c_.row.out, expected.data(), k % atom, Sum<int64_t>(k, oy, ox));
                 }
-                ASSERT_EQ(0, std::memcmp(&expected[k % atom * bytes], &got[k % atom * bytes], bytes))
-                    << rknpu_type_name(c_.row.type) << " to " << rknpu_type_name(c_.row.out) << " kernel " << k
-                    << " y " << oy << " x " << ox << ": " << rknpu_load_float(c_.row.out, got.data(), k % atom)
-                    << " instead of " << rknpu_load_float(c_.row.out, expected.data(), k % atom);
+                ASSERT_EQ(0,
+                          std::memcmp(&expected[k % atom * bytes], &got[k % atom * bytes], bytes))
+                    << rknpu_type_name(c_.row.type) << " to " << rknpu_type_name(c_.row.out)
+                    << " kernel " << k << " y " << oy << " x " << ox << ": "
+                    << rknpu_load_float(c_.row.out, got.data(), k % atom) << " instead of "
+                    << rknpu_load_float(c_.row.out, expected.data(), k % atom);
             }
         }
     }
@@ -240,7 +252,9 @@ private:
 
 Case RandomCase(const TypeRow &row, std::mt19937 &random)
 {
-    auto pick = [&](unsigned low, unsigned high) { return low + (unsigned)(random() % (high - low + 1)); };
+    auto pick = [&](unsigned low, unsigned high) {
+        return low + (unsigned)(random() % (high - low + 1));
+    };
     bool floating = rknpu_type_is_float(row.type);
     unsigned atom = rknpu_type_per_atom(row.type);
     Case c = { .row = row };
@@ -271,7 +285,9 @@ Case RandomCase(const TypeRow &row, std::mt19937 &random)
     return c;
 }
 
-class ConvTypes : public testing::TestWithParam<size_t> {};
+class ConvTypes : public testing::TestWithParam<size_t>
+{
+};
 
 TEST_P(ConvTypes, EqualsPlainLoops)
 {
@@ -281,10 +297,11 @@ TEST_P(ConvTypes, EqualsPlainLoops)
     for (unsigned round = 0; round < 12; round++) {
         std::mt19937 random(seed + round);
         Case c = RandomCase(kTypes[GetParam()], random);
-        SCOPED_TRACE(testing::Message() << "RKNPU_TEST_SEED=" << seed + round << " C=" << c.channels
-                                        << " H=" << c.height << " W=" << c.width << " K=" << c.kernels << " kernel "
-                                        << c.kh << "x" << c.kw << " depthwise " << c.depthwise << " packed "
-                                        << c.packed << " bias " << c.bias);
+        SCOPED_TRACE(testing::Message()
+                     << "RKNPU_TEST_SEED=" << seed + round << " C=" << c.channels
+                     << " H=" << c.height << " W=" << c.width << " K=" << c.kernels << " kernel "
+                     << c.kh << "x" << c.kw << " depthwise " << c.depthwise << " packed "
+                     << c.packed << " bias " << c.bias);
 
         Convolution(c, random).Run();
         if (HasFatalFailure()) {
@@ -297,7 +314,8 @@ INSTANTIATE_TEST_SUITE_P(, ConvTypes, testing::Range((size_t)0, sizeof(kTypes) /
                          [](const testing::TestParamInfo<size_t> &info) {
                              const TypeRow &row = kTypes[info.param];
 
-                             return std::string(rknpu_type_name(row.type)) + "_to_" + rknpu_type_name(row.out);
+                             return std::string(rknpu_type_name(row.type)) + "_to_" +
+                                    rknpu_type_name(row.out);
                          });
 
 } // namespace

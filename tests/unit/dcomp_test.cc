@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Compressed weights: lanes packed here from the format's description, and what broken lanes give. The
-// compiler's own packing is tested by recorded_test.cc.
+// Compressed weights: lanes packed here from the format's description, and what broken lanes give.
+// The compiler's own packing is tested by recorded_test.cc.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -12,11 +12,14 @@ extern "C" {
 #include "dcomp.h"
 }
 
-namespace {
+namespace
+{
 
-class Packer {
-public:
-    Packer(uint8_t mode, int centre, const std::vector<unsigned> &classes, std::vector<uint16_t> runs = {})
+class Packer
+{
+  public:
+    Packer(uint8_t mode, int centre, const std::vector<unsigned> &classes,
+           std::vector<uint16_t> runs = {})
         : mode_(mode), centre_(centre), classes_(classes)
     {
         bytes_ = { mode, (uint8_t)centre, (uint8_t)(centre >> 8), 0 };
@@ -44,7 +47,8 @@ public:
 
     void Prefix(unsigned number)
     {
-        static const char *const kCodes[] = { "00", "10", "111", "110", "011", "0101", "01001", "01000" };
+        static const char *const kCodes[] = { "00",  "10",   "111",   "110",
+                                              "011", "0101", "01001", "01000" };
 
         for (const char *c = kCodes[number]; *c; c++) {
             Bit(*c == '1');
@@ -78,7 +82,7 @@ public:
         return 0;
     }
 
-private:
+  private:
     void Code(int magnitude, bool negative, bool runs)
     {
         unsigned width = 0;
@@ -102,7 +106,8 @@ private:
     unsigned used_ = 0;
 };
 
-std::vector<int> Unpack(const std::vector<uint8_t> &lane, size_t count, std::string *wrong, bool *known)
+std::vector<int> Unpack(const std::vector<uint8_t> &lane, size_t count, std::string *wrong,
+                        bool *known)
 {
     std::vector<uint8_t> raw((count + 3) / 4 * RKNPU_DCOMP_STRIDE);
     const char *text = rknpu_dcomp_lane(lane.data(), lane.size(), raw.data(), count, known);

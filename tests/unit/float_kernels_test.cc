@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The floating inner loops: portable against plain loops over doubles, then every set against portable,
-// bit for bit. The seed of a failing case is printed; RKNPU_TEST_SEED replays it.
+// The floating inner loops: portable against plain loops over doubles, then every set against
+// portable, bit for bit. The seed of a failing case is printed; RKNPU_TEST_SEED replays it.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,8 @@ extern "C" {
 #include "types.h"
 }
 
-namespace {
+namespace
+{
 
 constexpr size_t kLanes = RKNPU_FLOAT_LANES;
 
@@ -30,7 +31,8 @@ std::vector<const RknpuFloatKernels *> HostKernels()
     std::vector<const RknpuFloatKernels *> sets;
 
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")) {
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("f16c")) {
         sets.push_back(&rknpu_float_avx2);
     }
 #elif defined(__aarch64__)
@@ -45,7 +47,8 @@ void ExpectSame(const std::vector<float> &a, const std::vector<float> &b)
     ASSERT_EQ(a.size(), b.size());
     for (size_t i = 0; i < a.size(); i++) {
         if (!std::isnan(a[i]) || !std::isnan(b[i])) {
-            ASSERT_EQ(std::memcmp(&a[i], &b[i], 4), 0) << "at " << i << ": " << a[i] << " and " << b[i];
+            ASSERT_EQ(std::memcmp(&a[i], &b[i], 4), 0)
+                << "at " << i << ": " << a[i] << " and " << b[i];
         }
     }
 }
@@ -77,8 +80,9 @@ std::vector<float> RandomFloats(std::mt19937 &random, size_t n, bool any_pattern
     return values;
 }
 
-// The definition, written with doubles: an fp16 product and the sum of two fp32 numbers are exact or
-// correctly rounded there, and rounding to fp32 afterwards gives the fp32 sum (53 >= 2 * 24 + 2 bits).
+// The definition, written with doubles: an fp16 product and the sum of two fp32 numbers are exact
+// or correctly rounded there, and rounding to fp32 afterwards gives the fp32 sum (53 >= 2 * 24 + 2
+// bits).
 TEST(FloatKernels, PortableSumsInOrder)
 {
     unsigned seed = Seed();
@@ -96,7 +100,8 @@ TEST(FloatKernels, PortableSumsInOrder)
                 float sum = expected[r * kLanes + lane];
 
                 for (size_t i = 0; i < depth; i++) {
-                    sum = (float)((double)sum + (double)a[r * (depth + 3) + i] * b[i * kLanes + lane]);
+                    sum = (float)((double)sum +
+                                  (double)a[r * (depth + 3) + i] * b[i * kLanes + lane]);
                 }
                 expected[r * kLanes + lane] = sum;
             }
@@ -115,7 +120,8 @@ TEST(FloatKernels, EverySetEqualsPortable)
         for (int round = 0; round < 200; round++) {
             unsigned seed = Seed() + (unsigned)round;
             std::mt19937 random(seed);
-            SCOPED_TRACE(testing::Message() << set->name << " RKNPU_TEST_SEED=" << seed - (unsigned)round);
+            SCOPED_TRACE(testing::Message()
+                         << set->name << " RKNPU_TEST_SEED=" << seed - (unsigned)round);
             bool wild = round % 4 == 0;
             unsigned rows = 1 + random() % RKNPU_FLOAT_ROWS;
             size_t depth = random() % 70, stride = depth + random() % 20;
@@ -159,7 +165,8 @@ TEST(FloatKernels, EverySetRoundsAsTypesDo)
     std::vector<float> values(4096);
 
     for (float &v : values) { // random fp32 patterns around the fp16 range, ties included
-        v = rknpu_bits_to_float((uint32_t)(random() & 0x80fff000u) | (uint32_t)(96 + random() % 50) << 23);
+        v = rknpu_bits_to_float((uint32_t)(random() & 0x80fff000u) | (uint32_t)(96 + random() % 50)
+                                                                         << 23);
     }
     for (const RknpuFloatKernels *set : HostKernels()) {
         std::vector<uint8_t> bytes(2 * values.size());
@@ -185,7 +192,8 @@ TEST(FloatKernels, EverySetPacksWeights)
 
                 for (unsigned k = 0; k < kernels; k++) {
                     for (unsigned c = 0; c < channels; c++) {
-                        expected[c * kLanes + k] = rknpu_load_float(RKNPU_FP16, from.data(), k * channels + c);
+                        expected[c * kLanes + k] =
+                            rknpu_load_float(RKNPU_FP16, from.data(), k * channels + c);
                     }
                 }
                 set->pack_fp16(got.data(), from.data(), kernels, channels);

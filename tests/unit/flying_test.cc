@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// DPU-only tasks: elementwise operations, stages, LUT and type changes. The programs are those that public
-// projects run on RK3588 boards (allbilly/rk3588: elementwise, "ops"); expected values are plain C++.
+// DPU-only tasks: elementwise operations, stages, LUT and type changes. The programs are those that
+// public projects run on RK3588 boards (allbilly/rk3588: elementwise, "ops"); expected values are
+// plain C++.
 #include "fake_host.h"
 
 #include <gtest/gtest.h>
@@ -13,12 +14,19 @@ extern "C" {
 #include "types.h"
 }
 
-namespace {
+namespace
+{
 
 constexpr uint32_t kA = 0x100000, kB = 0x200000, kOut = 0x300000;
 
-uint16_t Half(float v) { return rknpu_float_to_fp16(v); }
-float Value(uint16_t bits) { return rknpu_fp16_to_float(bits); }
+uint16_t Half(float v)
+{
+    return rknpu_float_to_fp16(v);
+}
+float Value(uint16_t bits)
+{
+    return rknpu_fp16_to_float(bits);
+}
 
 // n fp16 values as one row of atoms: W = n / 8, C = 8; the second operand per pixel from memory.
 TaskRunner Fp16Task(FakeHost &host, unsigned n, uint32_t ew_cfg)
@@ -74,8 +82,10 @@ TEST(Flying, Fp16Elementwise)
         { "floor", kEwBase | 7 << 16, [](float a, float) { return std::floor(a); } },
         { "ceil", kEwBase | 8 << 16, [](float a, float) { return std::ceil(a); } },
         { "mul", kEwBase | 1 << 2 | 1 << 8, [](float a, float b) { return a * b; } },
-        { "prelu", kEwBase | 1 << 2 | 1 << 5 | 1 << 8, [](float a, float b) { return a < 0 ? a * b : a; } },
-        { "add, relu", (kEwBase | 2 << 16) & ~(1u << 9), [](float a, float b) { return std::max(a + b, 0.0f); } },
+        { "prelu", kEwBase | 1 << 2 | 1 << 5 | 1 << 8,
+          [](float a, float b) { return a < 0 ? a * b : a; } },
+        { "add, relu", (kEwBase | 2 << 16) & ~(1u << 9),
+          [](float a, float b) { return std::max(a + b, 0.0f); } },
     };
 
     for (const Operation &op : operations) {
@@ -96,8 +106,8 @@ TEST(Flying, Fp16Elementwise)
     }
 }
 
-// A register that is never written is transparent: the elementwise programs above leave BS_CFG and BN_CFG
-// at zero and give right sums on boards.
+// A register that is never written is transparent: the elementwise programs above leave BS_CFG and
+// BN_CFG at zero and give right sums on boards.
 TEST(Flying, Fp16InFp32Out)
 {
     FakeHost host;
@@ -108,7 +118,8 @@ TEST(Flying, Fp16InFp32Out)
     host.put(kB, b);
     task.set(RK3588_DPU_DATA_FORMAT, 5u << 29 | 2 << 26 | 2);
     task.set(RK3588_DPU_OUT_CVT_SCALE, 0);
-    // SIZE_E 0, strides 0: the board's program finds its first four sums, so the other four are not written.
+    // SIZE_E 0, strides 0: the board's program finds its first four sums, so the other four are not
+    // written.
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
     auto out = host.get<float>(kOut, 8);
     for (unsigned i = 0; i < 8; i++) {
@@ -151,10 +162,13 @@ TEST(Flying, NotchesAndSurfaces)
     for (unsigned c = 0; c < kC; c++) {
         for (unsigned y = 0; y < kH; y++) {
             for (unsigned x = 0; x < kW; x++) {
-                auto at = [&](unsigned surf, unsigned row) { return (c / 8 * surf + y * row + x) * 8 + c % 8; };
+                auto at = [&](unsigned surf, unsigned row) {
+                    return (c / 8 * surf + y * row + x) * 8 + c % 8;
+                };
                 uint16_t got = host.get<uint16_t>(kOut + at(kSurfOut, kRowOut) * 2, 1)[0];
 
-                ASSERT_EQ(got, Half(Value(a[at(kSurfA, kRowA)]) + Value(b[at(kSurfB, kRowB)]))) << c << y << x;
+                ASSERT_EQ(got, Half(Value(a[at(kSurfA, kRowA)]) + Value(b[at(kSurfB, kRowB)])))
+                    << c << y << x;
             }
         }
     }
@@ -178,13 +192,14 @@ TEST(Flying, PerChannelOperand)
     }
 }
 
-// "a < b" as allbilly/rk3588 computes it on the board: ((a - b) - 2^-24) * 2 * inf, clamped to [0, 1].
+// "a < b" as allbilly/rk3588 computes it on the board: ((a - b) - 2^-24) * 2 * inf, clamped to [0,
+// 1].
 TEST(Flying, CompareByInfinity)
 {
     FakeHost host;
     TaskRunner task = Fp16Task(host, 8, 1);
-    std::vector<uint16_t> difference = { Half(1), Half(-1), Half(0), Half(0x1p-24f), Half(300), Half(-0x1p-24f),
-                                         Half(0.25f), Half(-200) };
+    std::vector<uint16_t> difference = { Half(1),   Half(-1),        Half(0),     Half(0x1p-24f),
+                                         Half(300), Half(-0x1p-24f), Half(0.25f), Half(-200) };
     std::vector<uint16_t> expected = { Half(1), 0, 0, 0, Half(1), 0, Half(1), 0 };
 
     host.put(kA, difference);
@@ -201,14 +216,14 @@ TEST(Flying, CompareByInfinity)
     EXPECT_EQ(out, expected);
 }
 
-// "a == b" on the board: (a - b) * inf is NaN only for 0; MINUS_EXP 1 makes 32800 of a NaN and 32768 of an
-// infinity; a second task subtracts 32799 and applies ReLU.
+// "a == b" on the board: (a - b) * inf is NaN only for 0; MINUS_EXP 1 makes 32800 of a NaN and
+// 32768 of an infinity; a second task subtracts 32799 and applies ReLU.
 TEST(Flying, CompareEqualByNan)
 {
     FakeHost host;
     TaskRunner first = Fp16Task(host, 8, 1), second = Fp16Task(host, 8, 1);
-    std::vector<uint16_t> difference = { Half(0), Half(1), Half(-1), Half(-0.0f), Half(0x1p-24f), Half(-5),
-                                         Half(0), Half(100) };
+    std::vector<uint16_t> difference = { Half(0),        Half(1),  Half(-1), Half(-0.0f),
+                                         Half(0x1p-24f), Half(-5), Half(0),  Half(100) };
     std::vector<uint16_t> expected = { Half(1), 0, 0, Half(1), 0, 0, Half(1), 0 };
 
     host.put(kA, difference);
@@ -216,7 +231,8 @@ TEST(Flying, CompareEqualByNan)
     first.set(RK3588_DPU_BS_MUL_CFG, 0x7c00u << 16);
     first.set(RK3588_DPU_OUT_CVT_SHIFT, 1 << 12);
     ASSERT_EQ(first.run(), RKNPU_TASK_OK);
-    EXPECT_EQ(host.get<uint16_t>(kOut, 3), (std::vector<uint16_t>{ Half(32800), Half(32768), Half(-32768) }));
+    EXPECT_EQ(host.get<uint16_t>(kOut, 3),
+              (std::vector<uint16_t>{ Half(32800), Half(32768), Half(-32768) }));
     second.set(RK3588_DPU_RDMA_SRC_BASE_ADDR, kOut);
     second.set(RK3588_DPU_BS_CFG, 4 << 16);
     second.set(RK3588_DPU_BS_ALU_CFG, 0x47001f00);
@@ -279,10 +295,12 @@ TEST(Flying, Int32Copy)
     EXPECT_EQ(host.get<int32_t>(kOut, 8), a);
 }
 
-// The look-up tables as happyme531/rknpu2_matmul_open and allbilly/rk3588 set them: LE below zero, LO from
-// zero on, LUT_CFG 0x68, step 2^5; x is scaled by BN's fp16 multiplier, the result is Q0.15.
-class Lut : public testing::Test {
-protected:
+// The look-up tables as happyme531/rknpu2_matmul_open and allbilly/rk3588 set them: LE below zero,
+// LO from zero on, LUT_CFG 0x68, step 2^5; x is scaled by BN's fp16 multiplier, the result is
+// Q0.15.
+class Lut : public testing::Test
+{
+  protected:
     static constexpr unsigned kShift = 5;
 
     TaskRunner Task(unsigned n)
@@ -298,7 +316,7 @@ protected:
         task.set(RK3588_DPU_OUT_CVT_SHIFT, 15 << 12);
         task.set(RK3588_DPU_LUT_CFG, 0x68);
         task.set(RK3588_DPU_LUT_INFO, kShift << 16 | kShift << 8);
-        task.set(RK3588_DPU_LUT_LE_START, (uint32_t)-(512 << kShift));
+        task.set(RK3588_DPU_LUT_LE_START, (uint32_t) - (512 << kShift));
         task.set(RK3588_DPU_LUT_LO_END, 512 << kShift);
         task.set(RK3588_DPU_LUT_LE_SLOPE_SCALE, 1000);
         task.set(RK3588_DPU_LUT_LE_SLOPE_SHIFT, 12);
@@ -342,7 +360,8 @@ TEST_F(Lut, TanhOverItsRangeAndBeyond)
     auto out = host.get<uint16_t>(kOut, 4096);
     for (unsigned i = 0; i < 4096; i++) {
         double x = std::nearbyint(Value(a[i]) * 4096.0);
-        double in_range = std::fabs(Value(a[i])) <= 4 ? std::fabs(Value(out[i]) - std::tanh(Value(a[i]))) : 0;
+        double in_range =
+            std::fabs(Value(a[i])) <= 4 ? std::fabs(Value(out[i]) - std::tanh(Value(a[i]))) : 0;
 
         ASSERT_EQ(out[i], Half((float)(Curve(x) / 32768))) << Value(a[i]);
         // Half a step of fp16 below 1, one count rounded down, curvature of 1/128 steps.
@@ -350,7 +369,8 @@ TEST_F(Lut, TanhOverItsRangeAndBeyond)
     }
 }
 
-// Overlapping ranges: HYBRID_PRIORITY decides; one hit decides alone; both missed go by the two others.
+// Overlapping ranges: HYBRID_PRIORITY decides; one hit decides alone; both missed go by the two
+// others.
 TEST_F(Lut, WhichTableAnswers)
 {
     struct {
@@ -358,10 +378,10 @@ TEST_F(Lut, WhichTableAnswers)
         int x;
         int expected;
     } cases[] = {
-        { 0x00, 10, 1 },  { 0x40, 10, 2 },  // in both
-        { 0x40, -50, 1 }, { 0x00, 150, 2 }, // in one
+        { 0x00, 10, 1 },   { 0x40, 10, 2 },   // in both
+        { 0x40, -50, 1 },  { 0x00, 150, 2 },  // in one
         { 0x00, -200, 1 }, { 0x10, -200, 2 }, // below both
-        { 0x00, 300, 1 }, { 0x20, 300, 2 }, // above both
+        { 0x00, 300, 1 },  { 0x20, 300, 2 },  // above both
     };
 
     for (auto &c : cases) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Pooling against plain loops: methods, types, padding, strides, several surfaces, notches, odd reciprocals.
+// Pooling against plain loops: methods, types, padding, strides, several surfaces, notches, odd
+// reciprocals.
 #include "fake_host.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,8 @@ extern "C" {
 #include "types.h"
 }
 
-namespace {
+namespace
+{
 
 constexpr uint32_t kIn = 0x100000, kOut = 0x300000;
 
@@ -40,7 +42,8 @@ TaskRunner Program(FakeHost &host, const Pool &p)
     task.set(RK3588_PPU_DATA_CUBE_OUT_HEIGHT, p.OutHeight() - 1);
     task.set(RK3588_PPU_DATA_CUBE_OUT_CHANNEL, p.channels - 1);
     task.set(RK3588_PPU_OPERATION_MODE_CFG, p.notch << 16 | 1 << 4 | p.method);
-    task.set(RK3588_PPU_POOLING_KERNEL_CFG, (p.sy - 1) << 20 | (p.sx - 1) << 16 | (p.kh - 1) << 8 | (p.kw - 1));
+    task.set(RK3588_PPU_POOLING_KERNEL_CFG,
+             (p.sy - 1) << 20 | (p.sx - 1) << 16 | (p.kh - 1) << 8 | (p.kw - 1));
     task.set(RK3588_PPU_RECIP_KERNEL_WIDTH, p.recip_w);
     task.set(RK3588_PPU_RECIP_KERNEL_HEIGHT, p.recip_h);
     task.set(RK3588_PPU_POOLING_PADDING_CFG, p.bottom << 12 | p.right << 8 | p.top << 4 | p.left);
@@ -58,15 +61,18 @@ TaskRunner Program(FakeHost &host, const Pool &p)
     return task;
 }
 
-class PoolRun {
-public:
-    PoolRun(const Pool &p, unsigned seed) : p_(p), bytes_(p.Surfaces() * (p.width + 1) * (p.height + 2) * 16)
+class PoolRun
+{
+  public:
+    PoolRun(const Pool &p, unsigned seed)
+        : p_(p), bytes_(p.Surfaces() * (p.width + 1) * (p.height + 2) * 16)
     {
         std::mt19937 random(seed);
 
         for (size_t i = 0; i < bytes_.size() * 8 / rknpu_type_bits(p.type); i++) {
             if (rknpu_type_is_float(p.type)) {
-                rknpu_store_float(p.type, bytes_.data(), i, (float)((int)(random() % 4001) - 2000) / 256);
+                rknpu_store_float(p.type, bytes_.data(), i,
+                                  (float)((int)(random() % 4001) - 2000) / 256);
             } else {
                 rknpu_store_int(p.type, bytes_.data(), i, (int32_t)random() >> 16);
             }
@@ -88,14 +94,18 @@ public:
         }
     }
 
-private:
+  private:
     double At(unsigned c, int y, int x) const
     {
         unsigned atom = p_.Atom();
-        size_t at = (((size_t)(c / atom) * (p_.height + 2) + (size_t)y) * (p_.width + 1) + (size_t)x) * atom + c % atom;
+        size_t at =
+            (((size_t)(c / atom) * (p_.height + 2) + (size_t)y) * (p_.width + 1) + (size_t)x) *
+                atom +
+            c % atom;
 
         if (y < 0 || x < 0 || y >= (int)p_.height || x >= (int)p_.width) {
-            return p_.type == RKNPU_FP16 ? rknpu_fp16_to_float((uint16_t)p_.pad_value) : p_.pad_value;
+            return p_.type == RKNPU_FP16 ? rknpu_fp16_to_float((uint16_t)p_.pad_value)
+                                         : p_.pad_value;
         }
         return rknpu_load_float(p_.type, bytes_.data(), at);
     }
@@ -105,10 +115,12 @@ private:
         double sum = 0, high = -INFINITY, low = INFINITY, expected;
         float float_sum = 0;
         unsigned atom = p_.Atom();
-        uint32_t at = kOut + ((c / atom * p_.OutHeight() + oy) * (p_.OutWidth() + p_.notch) + ox) * 16;
+        uint32_t at =
+            kOut + ((c / atom * p_.OutHeight() + oy) * (p_.OutWidth() + p_.notch) + ox) * 16;
 
         for (unsigned t = 0; t < p_.kh * p_.kw; t++) {
-            double v = At(c, (int)(oy * p_.sy + t / p_.kw) - (int)p_.top, (int)(ox * p_.sx + t % p_.kw) - (int)p_.left);
+            double v = At(c, (int)(oy * p_.sy + t / p_.kw) - (int)p_.top,
+                          (int)(ox * p_.sx + t % p_.kw) - (int)p_.left);
 
             sum += v;
             float_sum += (float)v;
@@ -119,12 +131,15 @@ private:
             expected = p_.method == 1 ? high : low;
         } else if (p_.type == RKNPU_FP16) {
             // Three roundings to fp32, then one to fp16.
-            expected = float_sum * (float)(ValueOf(p_.recip_w) / 65536) * (float)(ValueOf(p_.recip_h) / 65536);
+            expected = float_sum * (float)(ValueOf(p_.recip_w) / 65536) *
+                       (float)(ValueOf(p_.recip_h) / 65536);
             expected = rknpu_fp16_to_float(rknpu_float_to_fp16((float)expected));
         } else {
-            expected = std::nearbyint(sum * p_.recip_w * p_.recip_h / 4294967296.0); // exact in double: < 2^53
+            expected = std::nearbyint(sum * p_.recip_w * p_.recip_h /
+                                      4294967296.0); // exact in double: < 2^53
         }
-        ASSERT_EQ(rknpu_load_float(p_.type, host_.get<uint8_t>(at, 16).data(), c % atom), (float)expected)
+        ASSERT_EQ(rknpu_load_float(p_.type, host_.get<uint8_t>(at, 16).data(), c % atom),
+                  (float)expected)
             << "c " << c << " y " << oy << " x " << ox;
     }
 
@@ -142,7 +157,9 @@ TEST(Ppu, EqualsPlainLoops)
 
     for (unsigned round = 0; round < 60; round++) {
         std::mt19937 random(seed + round);
-        auto pick = [&](unsigned low, unsigned high) { return low + (unsigned)(random() % (high - low + 1)); };
+        auto pick = [&](unsigned low, unsigned high) {
+            return low + (unsigned)(random() % (high - low + 1));
+        };
         Pool p = {};
 
         p.type = (RknpuType[]){ RKNPU_INT8, RKNPU_INT16, RKNPU_FP16 }[random() % 3];
@@ -160,11 +177,14 @@ TEST(Ppu, EqualsPlainLoops)
         p.sx = pick(1, 4);
         p.notch = pick(0, 2);
         p.pad_value = p.type == RKNPU_FP16 ? rknpu_float_to_fp16(-1.5f) : -7;
-        p.recip_w = p.type == RKNPU_FP16 ? rknpu_float_to_fp16(65504.0f / (float)p.kw) : 65536 / p.kw;
-        p.recip_h = p.type == RKNPU_FP16 ? rknpu_float_to_fp16(65504.0f / (float)p.kh) : 65536 / p.kh;
-        SCOPED_TRACE(testing::Message() << "RKNPU_TEST_SEED=" << seed + round << " " << rknpu_type_name(p.type)
-                                        << " method " << p.method << " " << p.height << "x" << p.width << " kernel "
-                                        << p.kh << "x" << p.kw);
+        p.recip_w =
+            p.type == RKNPU_FP16 ? rknpu_float_to_fp16(65504.0f / (float)p.kw) : 65536 / p.kw;
+        p.recip_h =
+            p.type == RKNPU_FP16 ? rknpu_float_to_fp16(65504.0f / (float)p.kh) : 65536 / p.kh;
+        SCOPED_TRACE(testing::Message()
+                     << "RKNPU_TEST_SEED=" << seed + round << " " << rknpu_type_name(p.type)
+                     << " method " << p.method << " " << p.height << "x" << p.width << " kernel "
+                     << p.kh << "x" << p.kw);
         PoolRun(p, seed + round).Run();
         if (HasFatalFailure()) {
             return;
@@ -175,7 +195,9 @@ TEST(Ppu, EqualsPlainLoops)
 // dnhkng/open-rknpu measured on a board: a 2x2 int8 average is the sum over four, ties to even.
 TEST(Ppu, Int8AverageOfFourRoundsToEven)
 {
-    const int8_t windows[][4] = { { 1, 0, 0, 1 }, { 1, 2, 2, 1 }, { -1, -1, 0, 0 }, { -2, -2, -1, -1 }, { 127, 127, 127, 127 } };
+    const int8_t windows[][4] = {
+        { 1, 0, 0, 1 }, { 1, 2, 2, 1 }, { -1, -1, 0, 0 }, { -2, -2, -1, -1 }, { 127, 127, 127, 127 }
+    };
     const int expected[] = { 0, 2, 0, -2, 127 };
 
     for (unsigned i = 0; i < 5; i++) {

@@ -26,7 +26,8 @@ std::vector<uint8_t> ReadFile(const std::string &path)
     return { std::istreambuf_iterator<char>(in), {} };
 }
 
-namespace {
+namespace
+{
 
 // The number behind `key` in a line of the log, or `missing`.
 uint32_t Value(const std::string &line, const char *key, uint32_t missing = 0)
@@ -34,8 +35,8 @@ uint32_t Value(const std::string &line, const char *key, uint32_t missing = 0)
     size_t at = line.find(key);
 
     return at == std::string::npos
-           ? missing
-           : (uint32_t)std::stoul(line.substr(at + std::strlen(key)), nullptr, 0);
+               ? missing
+               : (uint32_t)std::stoul(line.substr(at + std::strlen(key)), nullptr, 0);
 }
 
 RecordedTask ReadTask(const std::string &line)
@@ -117,7 +118,8 @@ RecordedTask ReadProgram(const std::vector<uint8_t> &words, size_t at)
         for (unsigned i = 8; i-- > 0;) {
             word = word << 8 | words[at + i];
         }
-        task.writes.push_back({ (uint32_t)(word & 0xffff), (uint32_t)(word >> 16), (uint32_t)(word >> 48) });
+        task.writes.push_back(
+            { (uint32_t)(word & 0xffff), (uint32_t)(word >> 16), (uint32_t)(word >> 48) });
         if (word >> 48 == 0x81) {
             task.unit_mask = (uint32_t)(word >> 16);
             break;

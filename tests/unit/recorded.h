@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Recorded jobs: what Rockchip's runtime gave its driver, one line an ioctl and one a register write, and
-// the buffers by IOVA. They are other people's data, so they live outside the repository in the folder
-// that RKNPU_TEST_DATA names; tests skip without it.
+// Recorded jobs: what Rockchip's runtime gave its driver, one line an ioctl and one a register
+// write, and the buffers by IOVA. They are other people's data, so they live outside the repository
+// in the folder that RKNPU_TEST_DATA names; tests skip without it.
 #ifndef TESTS_UNIT_RECORDED_H
 #define TESTS_UNIT_RECORDED_H
 
@@ -16,16 +16,16 @@ struct RegisterWrite {
 };
 
 struct RecordedTask {
-    unsigned number = 0;       // place in the task list
+    unsigned number = 0; // place in the task list
     uint32_t unit_mask = 0;
     uint32_t int_mask = 0;
-    uint32_t amount = 0;       // words without the four of the tail
-    uint32_t address = 0;      // IOVA of the program
+    uint32_t amount = 0;               // words without the four of the tail
+    uint32_t address = 0;              // IOVA of the program
     std::vector<RegisterWrite> writes; // body and tail, in order
 };
 
 struct RecordedSubmit {
-    unsigned start = 0, number = 0; // what one core runs: the first sub-core entry in use
+    unsigned start = 0, number = 0;  // what one core runs: the first sub-core entry in use
     std::vector<RecordedTask> tasks; // in the order of the log
 };
 

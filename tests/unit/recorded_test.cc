@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Programs of Rockchip's compiler and runtime, executed on their recorded buffers. Expected values are
-// plain arithmetic on the network's own weights (ONNX or raw), never the packed buffers.
+// Programs of Rockchip's compiler and runtime, executed on their recorded buffers. Expected values
+// are plain arithmetic on the network's own weights (ONNX or raw), never the packed buffers.
 #include "recorded.h"
 
 #include <gtest/gtest.h>
@@ -15,9 +15,11 @@ extern "C" {
 #include "types.h"
 }
 
-namespace {
+namespace
+{
 
-// The first tensor of `bytes` raw bytes in an ONNX file (TensorProto.raw_data: field 9, a byte string).
+// The first tensor of `bytes` raw bytes in an ONNX file (TensorProto.raw_data: field 9, a byte
+// string).
 std::vector<float> OnnxFloats(const std::vector<uint8_t> &file, size_t count)
 {
     std::vector<uint8_t> key = { 0x4a };
@@ -37,7 +39,10 @@ std::vector<float> OnnxFloats(const std::vector<uint8_t> &file, size_t count)
     return values;
 }
 
-float Half(float v) { return rknpu_fp16_to_float(rknpu_float_to_fp16(v)); }
+float Half(float v)
+{
+    return rknpu_fp16_to_float(rknpu_float_to_fp16(v));
+}
 
 // allbilly/rk3588's model, 32x14x14 -> 128 channels, 3x3, no padding; runtime 1.6.0, fp16.
 TEST(Recorded, Fp16Convolution)
@@ -67,7 +72,8 @@ TEST(Recorded, Fp16Convolution)
                 for (unsigned t = 0; t < 9; t++) {
                     for (unsigned c = 0; c < kC; c++) {
                         unsigned at = ((c / 8 * kSize + y + t / 3) * kSize + x + t % 3) * 8 + c % 8;
-                        float product = rknpu_fp16_to_float(input[at]) * Half(weights[(k * kC + c) * 9 + t]);
+                        float product =
+                            rknpu_fp16_to_float(input[at]) * Half(weights[(k * kC + c) * 9 + t]);
 
                         sum += product;
                         exact += product;
@@ -103,12 +109,14 @@ TEST(Recorded, PoolingTaskOfAConvolutionModel)
     EXPECT_EQ(host.get<uint8_t>(0xffefc000, 32), source);
 }
 
-// The multiple_input demo (airockchip/rknn-toolkit2; runtime 1.6.0, int8): two 3x3 convolutions to 8 channels,
-// of a 3-channel and of a 1-channel picture, and their sum fused into the second. Packed pixels, compressed
-// weights, per-channel zero points and scales. Expected: integer arithmetic on weights quantised here from
-// the ONNX model (asymmetric, per channel, 255 steps); only the biases come from the recorded buffers.
-class MultipleInput : public testing::Test {
-protected:
+// The multiple_input demo (airockchip/rknn-toolkit2; runtime 1.6.0, int8): two 3x3 convolutions to
+// 8 channels, of a 3-channel and of a 1-channel picture, and their sum fused into the second.
+// Packed pixels, compressed weights, per-channel zero points and scales. Expected: integer
+// arithmetic on weights quantised here from the ONNX model (asymmetric, per channel, 255 steps);
+// only the biases come from the recorded buffers.
+class MultipleInput : public testing::Test
+{
+  protected:
     static constexpr unsigned kSize = 128, kK = 8;
 
     struct Layer {
@@ -123,26 +131,33 @@ protected:
     static double Shift(double v, int shift) { return std::nearbyint(std::ldexp(v, -shift)); }
     static double Saturate(double v) { return std::min(127.0, std::max(-128.0, v)); }
 
-    static Layer Quantise(FakeHost &host, const std::vector<uint8_t> &onnx, unsigned channels, uint32_t records,
-                          uint32_t picture)
+    static Layer Quantise(FakeHost &host, const std::vector<uint8_t> &onnx, unsigned channels,
+                          uint32_t records, uint32_t picture)
     {
         unsigned n = channels * 9;
         std::vector<float> w = OnnxFloats(onnx, kK * n), steps;
-        Layer layer = { channels, {}, {}, {}, host.get<int32_t>(records, kK),
+        Layer layer = { channels,
+                        {},
+                        {},
+                        {},
+                        host.get<int32_t>(records, kK),
                         host.get<uint8_t>(picture, kSize * kSize * channels) };
 
         for (unsigned k = 0; k < kK; k++) {
             auto range = std::minmax_element(w.begin() + k * n, w.begin() + (k + 1) * n);
-            float low = std::min(0.0f, *range.first), step = (std::max(0.0f, *range.second) - low) / 255;
+            float low = std::min(0.0f, *range.first),
+                  step = (std::max(0.0f, *range.second) - low) / 255;
 
             steps.push_back(step);
             layer.zero_point[k] = (int)std::nearbyint(-128 - low / step);
             for (unsigned i = 0; i < n; i++) {
-                layer.weights.push_back((int)Saturate(std::nearbyint(w[k * n + i] / step) + layer.zero_point[k]));
+                layer.weights.push_back(
+                    (int)Saturate(std::nearbyint(w[k * n + i] / step) + layer.zero_point[k]));
             }
         }
         for (unsigned k = 0; k < kK; k++) {
-            layer.scale[k] = (int)std::nearbyint(steps[k] / *std::max_element(steps.begin(), steps.end()) * 0x4000);
+            layer.scale[k] = (int)std::nearbyint(
+                steps[k] / *std::max_element(steps.begin(), steps.end()) * 0x4000);
         }
         return layer;
     }
@@ -155,7 +170,8 @@ protected:
         for (unsigned c = 0; c < l.channels; c++) {
             for (unsigned t = 0; t < 9; t++) {
                 unsigned y = oy + t / 3 - 1, x = ox + t % 3 - 1;
-                int v = y < kSize && x < kSize ? l.picture[(y * kSize + x) * l.channels + c] - 128 : -128;
+                int v = y < kSize && x < kSize ? l.picture[(y * kSize + x) * l.channels + c] - 128
+                                               : -128;
 
                 sum += v * (l.weights[(k * l.channels + c) * 9 + t] - l.zero_point[k]);
             }
@@ -187,7 +203,8 @@ TEST_F(MultipleInput, WholeNetwork)
     for (unsigned k = 0; k < kK; k++) {
         for (unsigned y = 0; y < kSize; y++) {
             for (unsigned x = 0; x < kSize; x++) {
-                double first = Saturate(Shift(Sum(colour, k, y, x) * 0x49eb + std::ldexp(16, 25), 25));
+                double first =
+                    Saturate(Shift(Sum(colour, k, y, x) * 0x49eb + std::ldexp(16, 25), 25));
                 double second = Sum(grey, k, y, x) + Shift((first - 16) * 0x4159, 4);
                 size_t at = (y * kSize + x) * 16 + k;
 
@@ -199,10 +216,11 @@ TEST_F(MultipleInput, WholeNetwork)
     }
 }
 
-// A job captured on an RK3576 board (gahingwoo/linux-rk3576-npu): 5x5 stride 2, 80x80x16 to 40x40x128, int8.
-// It holds the layer as one program and as two halves for two cores.
-class Rk3576Job : public testing::Test {
-protected:
+// A job captured on an RK3576 board (gahingwoo/linux-rk3576-npu): 5x5 stride 2, 80x80x16 to
+// 40x40x128, int8. It holds the layer as one program and as two halves for two cores.
+class Rk3576Job : public testing::Test
+{
+  protected:
     static constexpr unsigned kC = 16, kSize = 80, kK = 128, kOut = 40, kTaps = 25;
     static constexpr uint32_t kPrograms = 0xfffec000, kInput = 0xfff88000, kOutput = 0xfff56000;
     static constexpr uint32_t kRecords = 0xffff8800, kShiftWord = 0xffff8c00;
@@ -235,11 +253,15 @@ protected:
 
     void Run(uint32_t program)
     {
-        ASSERT_EQ(RunRecorded(host, rknpu_rk3576, ReadProgram(programs, program - kPrograms)), RKNPU_TASK_OK);
+        ASSERT_EQ(RunRecorded(host, rknpu_rk3576, ReadProgram(programs, program - kPrograms)),
+                  RKNPU_TASK_OK);
     }
 
     // To nearest, ties to even; all values are exact in double.
-    static double Shift(double v, unsigned shift) { return std::nearbyint(std::ldexp(v, -(int)shift)); }
+    static double Shift(double v, unsigned shift)
+    {
+        return std::nearbyint(std::ldexp(v, -(int)shift));
+    }
 
     int Expected(unsigned k, unsigned oy, unsigned ox) const
     {
@@ -281,7 +303,8 @@ protected:
                     bool done = y >= first_row && y < first_row + rows;
 
                     ASSERT_EQ(output[((k / 16 * kOut + y) * kOut + x) * 16 + k % 16],
-                              done ? Expected(k, y, x) : 0x55) << k << " " << y << " " << x;
+                              done ? Expected(k, y, x) : 0x55)
+                        << k << " " << y << " " << x;
                 }
             }
         }

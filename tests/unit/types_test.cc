@@ -12,7 +12,8 @@ extern "C" {
 #include "types.h"
 }
 
-namespace {
+namespace
+{
 
 // Value of a format with `fraction_bits` and `exponent_bits`, exact in double.
 double ValueOf(uint32_t bits, int exponent_bits, int fraction_bits)
@@ -33,7 +34,10 @@ double ValueOf(uint32_t bits, int exponent_bits, int fraction_bits)
     return negative ? -value : value;
 }
 
-float Next(float v, float to) { return std::nextafterf(v, to); }
+float Next(float v, float to)
+{
+    return std::nextafterf(v, to);
+}
 
 TEST(Types, SizesAndNames)
 {
@@ -154,11 +158,13 @@ TEST(Types, IntegerStoresSaturate)
     uint8_t word[4] = {};
 
     for (auto &c : cases) {
-        for (int64_t v : { c.min - 1, c.min, (int64_t)-1, (int64_t)0, c.max, c.max + 1, INT64_MAX, INT64_MIN }) {
+        for (int64_t v : { c.min - 1, c.min, (int64_t)-1, (int64_t)0, c.max, c.max + 1, INT64_MAX,
+                           INT64_MIN }) {
             int64_t expected = v < c.min ? c.min : v > c.max ? c.max : v;
 
             rknpu_store_int(c.type, word, 0, v);
-            EXPECT_EQ(rknpu_load_int(c.type, word, 0), expected) << rknpu_type_name(c.type) << " " << v;
+            EXPECT_EQ(rknpu_load_int(c.type, word, 0), expected)
+                << rknpu_type_name(c.type) << " " << v;
         }
     }
 }

@@ -53,11 +53,13 @@ static void transpose8(float *to, const uint8_t *from, size_t from_stride)
     }
     for (int i = 0; i < 4; i++) {
         _mm256_storeu_ps(to + i * RKNPU_FLOAT_LANES, _mm256_permute2f128_ps(u[i], u[i + 4], 0x20));
-        _mm256_storeu_ps(to + (i + 4) * RKNPU_FLOAT_LANES, _mm256_permute2f128_ps(u[i], u[i + 4], 0x31));
+        _mm256_storeu_ps(to + (i + 4) * RKNPU_FLOAT_LANES,
+                         _mm256_permute2f128_ps(u[i], u[i + 4], 0x31));
     }
 }
 
-static void pack_fp16(float *restrict to, const uint8_t *restrict from, unsigned kernels, unsigned channels)
+static void pack_fp16(float *restrict to, const uint8_t *restrict from, unsigned kernels,
+                      unsigned channels)
 {
     size_t stride = 2 * (size_t)channels;
 
@@ -74,28 +76,30 @@ static void pack_fp16(float *restrict to, const uint8_t *restrict from, unsigned
 }
 
 /*
- * Sums of up to six rows in registers: twelve accumulators, written out one by one because compilers keep
- * an array of them in memory. A row count below six leaves the last rows unused.
+ * Sums of up to six rows in registers: twelve accumulators, written out one by one because
+ * compilers keep an array of them in memory. A row count below six leaves the last rows unused.
  */
 #define SUMS(X) X(0) X(1) X(2) X(3) X(4) X(5)
-#define LOAD(r) \
+#define LOAD(r)                                                                                    \
     __m256 low##r = r < rows ? _mm256_loadu_ps(acc + r * RKNPU_FLOAT_LANES) : _mm256_setzero_ps(); \
-    __m256 high##r = r < rows ? _mm256_loadu_ps(acc + r * RKNPU_FLOAT_LANES + 8) : _mm256_setzero_ps();
-#define STEP(r) \
-    if (r < rows) { \
-        __m256 x = _mm256_broadcast_ss(a + r * a_stride + i); \
-        low##r = _mm256_fmadd_ps(x, low, low##r); \
-        high##r = _mm256_fmadd_ps(x, high, high##r); \
+    __m256 high##r =                                                                               \
+        r < rows ? _mm256_loadu_ps(acc + r * RKNPU_FLOAT_LANES + 8) : _mm256_setzero_ps();
+#define STEP(r)                                                                                    \
+    if (r < rows) {                                                                                \
+        __m256 x = _mm256_broadcast_ss(a + r * a_stride + i);                                      \
+        low##r = _mm256_fmadd_ps(x, low, low##r);                                                  \
+        high##r = _mm256_fmadd_ps(x, high, high##r);                                               \
     }
-#define STORE(r) \
-    if (r < rows) { \
-        _mm256_storeu_ps(acc + r * RKNPU_FLOAT_LANES, low##r); \
-        _mm256_storeu_ps(acc + r * RKNPU_FLOAT_LANES + 8, high##r); \
+#define STORE(r)                                                                                   \
+    if (r < rows) {                                                                                \
+        _mm256_storeu_ps(acc + r * RKNPU_FLOAT_LANES, low##r);                                     \
+        _mm256_storeu_ps(acc + r * RKNPU_FLOAT_LANES + 8, high##r);                                \
     }
 
-static inline __attribute__((always_inline)) void dot_rows(float *restrict acc, const float *restrict a,
-                                                           size_t a_stride, const float *restrict b,
-                                                           size_t depth, const int rows)
+static inline __attribute__((always_inline)) void dot_rows(float *restrict acc,
+                                                           const float *restrict a, size_t a_stride,
+                                                           const float *restrict b, size_t depth,
+                                                           const int rows)
 {
     SUMS(LOAD)
 #pragma GCC unroll 4
@@ -108,8 +112,8 @@ static inline __attribute__((always_inline)) void dot_rows(float *restrict acc, 
     SUMS(STORE)
 }
 
-static void dot_fp16(float *restrict acc, const float *restrict a, size_t a_stride, const float *restrict b,
-                     size_t depth, unsigned rows)
+static void dot_fp16(float *restrict acc, const float *restrict a, size_t a_stride,
+                     const float *restrict b, size_t depth, unsigned rows)
 {
     switch (rows) {
     case 6:

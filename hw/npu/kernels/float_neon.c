@@ -36,14 +36,16 @@ static void store_fp16(uint8_t *restrict to, const float *restrict from, size_t 
     rknpu_float_portable.store_fp16(to + 2 * i, from + i, n - i);
 }
 
-static void pack_fp16(float *restrict to, const uint8_t *restrict from, unsigned kernels, unsigned channels)
+static void pack_fp16(float *restrict to, const uint8_t *restrict from, unsigned kernels,
+                      unsigned channels)
 {
     rknpu_float_portable.pack_fp16(to, from, kernels, channels);
 }
 
-static inline __attribute__((always_inline)) void dot_rows(float *restrict acc, const float *restrict a,
-                                                           size_t a_stride, const float *restrict b,
-                                                           size_t depth, const int rows)
+static inline __attribute__((always_inline)) void dot_rows(float *restrict acc,
+                                                           const float *restrict a, size_t a_stride,
+                                                           const float *restrict b, size_t depth,
+                                                           const int rows)
 {
     float32x4_t sum[RKNPU_FLOAT_ROWS][VECTORS];
 
@@ -73,8 +75,8 @@ static inline __attribute__((always_inline)) void dot_rows(float *restrict acc, 
     }
 }
 
-static void dot_fp16(float *restrict acc, const float *restrict a, size_t a_stride, const float *restrict b,
-                     size_t depth, unsigned rows)
+static void dot_fp16(float *restrict acc, const float *restrict a, size_t a_stride,
+                     const float *restrict b, size_t depth, unsigned rows)
 {
     for (; rows >= 4; rows -= 4, acc += 4 * RKNPU_FLOAT_LANES, a += 4 * a_stride) {
         dot_rows(acc, a, a_stride, b, depth, 4);

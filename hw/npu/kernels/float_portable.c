@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Floating inner loops in plain C: the definition (float.h). Compile without floating contraction. */
+/* Floating inner loops in plain C: the definition (float.h). Compile without floating contraction.
+ */
 #include "float.h"
 
 #include "types.h"
@@ -26,7 +27,8 @@ static void store_fp16(uint8_t *restrict to, const float *restrict from, size_t 
     }
 }
 
-static void pack_fp16(float *restrict to, const uint8_t *restrict from, unsigned kernels, unsigned channels)
+static void pack_fp16(float *restrict to, const uint8_t *restrict from, unsigned kernels,
+                      unsigned channels)
 {
     for (unsigned c = 0; c < channels; c++) {
         for (unsigned k = 0; k < RKNPU_FLOAT_LANES; k++) {
@@ -37,8 +39,8 @@ static void pack_fp16(float *restrict to, const uint8_t *restrict from, unsigned
     }
 }
 
-void rknpu_float_dot(float *restrict acc, const float *restrict a, size_t a_stride, const float *restrict b,
-                     size_t depth, unsigned rows)
+void rknpu_float_dot(float *restrict acc, const float *restrict a, size_t a_stride,
+                     const float *restrict b, size_t depth, unsigned rows)
 {
     for (unsigned row = 0; row < rows; row++) {
         float *restrict sum = acc + row * RKNPU_FLOAT_LANES;

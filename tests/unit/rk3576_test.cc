@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// RK3576 layers as Rockchip's compiler programs them (register maps and board logs of
+// gahingwoo/linux-rk3576-npu): direct and depthwise convolutions with operand records, the two
+// shifts, ReLU by clamp, row windows, and the packed 3-channel picture. Expected: plain loops over
+// tensors.
+#include "fake_host.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace
+{
+
+constexpr uint32_t kIn = 0x100000, kWeights = 0x400000, kRecords = 0x600000, kShifts = 0x610000,
+                   kOut = 0x800000;
+
+double Shift(double v, int shift)
+{
+    return std::nearbyint(std::ldexp(v, -shift));
+} // ties to even
+double Saturate(double v)
+{
+    return std::min(127.0, std::max(-128.0, v));
+}
+
+struct Layer {
+    unsigned channels, kernels, height, width, kernel, stride, pad;
+    bool depthwise = false, relu = false, packed = false;
+    unsigned first_row = 0, span = 0, reused = 0; // input rows of a window; span 0: all of them
+    int shift_positive = 4, shift_negative = 4;
+
+    static constexpr int kScale = 20000, kShift = 21, kOffset = -5, kPad = -100;
+};
+
+class LayerRun
+{
+  public:
+    LayerRun(const Layer &layer, unsigned seed) : l_(layer), random_(seed)
+    {
+        in_.resize(l_.height * l_.width * Channels());
+        weights_.resize(l_.kernels * l_.kernel * l_.kernel * (l_.depthwise ? 1 : Channels()));
+        a_.resize(l_.kernels);
+        b_.resize(l_.kernels);
+        c_.resize(l_.kernels);
+        for (int &v : in_) {
+            v = l_.packed ? (int)(random_() & 255) : Byte();
+        }
+        for (int &v : weights_) {
+            v = Byte() / 4;
+        }
+        for (unsigned k = 0; k < l_.kernels; k++) {
+            a_[k] = (int)(random_() % 20001) - 10000;
+            b_[k] = (int)(random_() % 41) - 20;
+            c_[k] = 8 + (int)(random_() % 16);
+        }
+    }
+
+    void Check()
+    {
+        FakeHost host;
+        TaskRunner task(host, rknpu_rk3576,
+                        RKNPU_UNIT_CNA | RKNPU_UNIT_CORE | RKNPU_UNIT_DPU | RKNPU_UNIT_DPU_RDMA);
+
+        Store(host);
+        ProgramCna(task);
+        ProgramDpu(task);
+        ASSERT_EQ(task.run(), RKNPU_TASK_OK) << (task.reports.empty() ? "" : task.reports[0]);
+        for (unsigned k = 0; k < l_.kernels; k++) {
+            for (unsigned y = 0; y < OutRows(); y++) {
+                for (unsigned x = 0; x < OutWidth(); x++) {
+                    unsigned g = k / 16, e = Atoms();
+                    uint32_t at = kOut + g / e * e * Surface() * 16 + g % e * Surface() * 16 +
+                                  (y * OutWidth() + x) * 16 + k % 16;
+
+                    ASSERT_EQ(host.get<int8_t>(at, 1)[0], Expected(k, y, x))
+                        << "k " << k << " y " << y << " x " << x;
+                }
+            }
+        }
+    }
+
+  private:
+    int Byte() { return (int)(random_() & 255) - 128; }
+    unsigned Channels() const { return l_.packed ? 3 : l_.channels; }
+    unsigned Span() const { return l_.span ? l_.span : l_.height; }
+    unsigned Top() const
+    {
+        return l_.first_row ? 0 : l_.pad;
+    } // a window below the top has no top padding
+    unsigned OutRows() const
+    {
+        return (Span() + Top() + (l_.span ? 0 : l_.pad) - l_.kernel) / l_.stride + 1;
+    }
+    unsigned OutWidth() const { return (l_.width + 2 * l_.pad - l_.kernel) / l_.stride + 1; }
+    unsigned Surface() const { return (OutRows() * OutWidth() + 3) / 4 * 4 + 8; } // px, with a gap
+    unsigned Atoms() const { return l_.depthwise ? 4 : 2; }
+    int In(unsigned c, unsigned y, unsigned x) const
+    {
+        return in_[(y * l_.width + x) * Channels() + c];
+    }
+    int Weight(unsigned k, unsigned tap, unsigned c) const
+    {
+        return l_.depthwise ? weights_[k * l_.kernel * l_.kernel + tap]
+                            : weights_[(k * l_.kernel * l_.kernel + tap) * Channels() + c];
+    }
+
+    // One value the multipliers see; a packed picture is unsigned and goes through the converter.
+    int Value(unsigned c, int y, int x) const
+    {
+        bool row = y >= 0 && y < (int)Span();
+
+        if (row && x >= (int)l_.width && l_.packed) {
+            return -128; // behind the picture: raw zero, then the converter's offset
+        }
+        if (!row || x < 0 || x >= (int)l_.width) {
+            return Layer::kPad;
+        }
+        return In(c, l_.first_row + (unsigned)y, (unsigned)x) - (l_.packed ? 128 : 0);
+    }
+
+    double Expected(unsigned k, unsigned oy, unsigned ox) const
+    {
+        int64_t sum = 0, inputs = 0;
+
+        for (unsigned t = 0; t < l_.kernel * l_.kernel; t++) {
+            int y = (int)(oy * l_.stride + t / l_.kernel) - (int)Top();
+            int x = (int)(ox * l_.stride + t % l_.kernel) - (int)l_.pad;
+
+            for (unsigned c = l_.depthwise ? k : 0; c < (l_.depthwise ? k + 1 : Channels()); c++) {
+                sum += Value(c, y, x) * Weight(k, t, c);
+                inputs += Value(c, y, x);
+            }
+        }
+        // Depthwise: B stands for the weight's zero point, beside each weight in memory.
+        double v = (double)(sum + b_[k] * inputs + a_[k]);
+
+        v = Shift(v * c_[k], v >= 0 ? l_.shift_positive : l_.shift_negative);
+        v = l_.relu ? std::max(v, 0.0) : v;
+        return Saturate(
+            Shift(v * Layer::kScale + std::ldexp(Layer::kOffset, Layer::kShift), Layer::kShift));
+    }
+
+    void Put8(FakeHost &host, uint32_t at, int value)
+    {
+        int8_t byte = (int8_t)value;
+
+        host.write(at, &byte, 1);
+    }
+
+    void Store(FakeHost &host)
+    {
+        for (unsigned y = 0; y < l_.height; y++) {
+            for (unsigned x = 0; x < l_.width; x++) {
+                for (unsigned c = 0; c < Channels(); c++) {
+                    Put8(host,
+                         l_.packed ? kIn + (y * l_.width + x) * 3 + c
+                                   : kIn + ((c / 16 * l_.height + y) * l_.width + x) * 16 + c % 16,
+                         In(c, y, x));
+                }
+            }
+        }
+        for (unsigned k = 0; k < l_.kernels; k++) {
+            for (unsigned t = 0; t < l_.kernel * l_.kernel; t++) {
+                StoreWeights(host, k, t);
+            }
+            StoreRecord(host, k);
+        }
+        host.put(kShifts, std::vector<uint8_t>{ (uint8_t)l_.shift_positive,
+                                                (uint8_t)(l_.shift_negative | 0xc0), 0xff, 0xff });
+    }
+
+    void StoreWeights(FakeHost &host, unsigned k, unsigned tap)
+    {
+        unsigned taps = l_.kernel * l_.kernel;
+
+        if (l_.depthwise) { // groups of 64: per tap, pairs w, w, -zp, -zp
+            unsigned g = k / 64, size = std::min(64u, l_.kernels - 64 * g), in_group = k % 64;
+            uint32_t pair = kWeights + g * 64 * taps * 2 + tap * ((size + 1) / 2 * 4) +
+                            in_group / 2 * 4 + in_group % 2;
+
+            Put8(host, pair, Weight(k, tap, 0));
+            Put8(host, pair + 2, b_[k]);
+            return;
+        }
+        for (unsigned c = 0; c < Channels(); c++) {
+            if (l_.packed) {
+                Put8(host,
+                     kWeights + (tap / l_.kernel * l_.kernels + k) * 16 + tap % l_.kernel * 4 + c,
+                     Weight(k, tap, c));
+                continue;
+            }
+            unsigned kernels = std::min(32u, l_.kernels - k / 32 * 32),
+                     slice = std::min(32u, l_.channels - c / 32 * 32);
+
+            Put8(host,
+                 kWeights + k / 32 * 32 * taps * l_.channels + c / 32 * 32 * taps * kernels +
+                     (tap * kernels + k % 32) * slice + c % 32,
+                 Weight(k, tap, c));
+        }
+    }
+
+    void StoreRecord(FakeHost &host, unsigned k)
+    {
+        uint32_t record = kRecords + k / 8 * (l_.depthwise ? 48 : 64);
+        int16_t b = (int16_t)b_[k], c = (int16_t)c_[k];
+
+        host.write(record + k % 8 * 4, &a_[k], 4);
+        if (!l_.depthwise) {
+            host.write(record + 32 + k % 8 * 2, &b, 2);
+        }
+        host.write(record + (l_.depthwise ? 32 : 48) + k % 8 * 2, &c, 2);
+    }
+
+    void ProgramCna(TaskRunner &task)
+    {
+        unsigned staged = Span() - l_.reused, taps = l_.kernel * l_.kernel;
+        uint32_t line = l_.packed ? l_.width * 3 / 16 : 4 * l_.width;
+
+        task.set(RK3576_CNA_CONV_CON1, l_.packed ? 0x2000a006 : l_.depthwise ? 1 : 0);
+        task.set(RK3576_CNA_CONV_CON3, l_.stride | l_.stride << 3);
+        task.set(RK3576_CNA_CBUF_DATA_BANKS, 0x40000404 | (l_.reused ? 1u << 31 : 0));
+        task.set(RK3576_CNA_WEIGHT_SIZE1,
+                 l_.packed ? l_.kernel * 16 : taps * (l_.depthwise ? l_.kernels : l_.channels));
+        task.set(RK3576_CNA_WEIGHT_SIZE2,
+                 (l_.kernel - 1) << 24 | (l_.kernel - 1) << 16 | (l_.kernels - 1));
+        task.set(RK3576_CNA_DATA_SIZE1, Channels() - 1);
+        task.set(RK3576_CNA_DATA_SIZE0, (l_.width - 1) << 16 | (Span() - 1));
+        task.set(RK3576_CNA_CVT_CON0, l_.packed ? 0xe38e0 : 0xb);
+        task.set(RK3576_CNA_CVT_CON1, l_.packed ? 0x40004000 : 0x10001);
+        task.set(RK3576_CNA_CVT_CON2, l_.packed ? 0x00014000 : 0x10001);
+        for (uint32_t i = 0; i < 3 && l_.packed; i++) {
+            task.set(RK3576_CNA_CVT_OFFSET0 + 4 * i, (uint32_t)-128);
+        }
+        task.set(RK3576_CNA_CVT_CON5, l_.packed ? 0x777 : 0);
+        task.set(RK3576_CNA_FC_DATA_SIZE0,
+                 (l_.packed ? line - 1 : l_.width - 1) << 16 | (staged - 1));
+        task.set(RK3576_CNA_FC_DATA_SIZE1, Channels() - 1);
+        task.set(RK3576_CNA_PAD_CON0, l_.pad << 24 | l_.pad << 8 | Top());
+        task.set(RK3576_CNA_PAD_CON1, (uint32_t)Layer::kPad);
+        task.set(RK3576_CNA_FEATURE_DATA_ADDR,
+                 kIn + (l_.first_row + l_.reused) * l_.width * (l_.packed ? 3 : 16));
+        task.set(RK3576_CNA_DMA_CON1, line);
+        task.set(RK3576_CNA_DMA_CON2, l_.packed ? line * l_.height : l_.width * l_.height);
+        task.set(RK3576_CNA_DCOMP_ADDR0, kWeights);
+        task.set(RK3576_CORE_MISC_CFG, l_.depthwise ? 0x1000000a : 0x10000001);
+    }
+
+    void ProgramDpu(TaskRunner &task)
+    {
+        task.set(RK3576_DPU_FEATURE_MODE_CFG, l_.depthwise ? 0x4000000c : 0x40000004);
+        task.set(RK3576_DPU_DST_BASE_ADDR, kOut);
+        task.set(RK3576_DPU_DST_SURF_STRIDE, Surface());
+        task.set(RK3576_DPU_DATA_CUBE_WIDTH, OutWidth() - 1);
+        task.set(RK3576_DPU_DATA_CUBE_HEIGHT, OutRows() - 1);
+        task.set(RK3576_DPU_DATA_CUBE_CHANNEL, l_.kernels - 1);
+        task.set(RK3576_DPU_ORIG_CHANNEL, (l_.kernels - 1) << 16 | (l_.depthwise ? 0x310 : 0x710));
+        task.set(RK3576_DPU_BS_CFG, l_.depthwise ? 0x100092 : 0x120080);
+        task.set(RK3576_DPU_BS_OW_SRC, !l_.depthwise);
+        task.set(RK3576_DPU_BS_OW_CFG, l_.depthwise ? 0x13333 : 0x80011111);
+        task.set(RK3576_DPU_BN_CFG, l_.relu ? 0x902 : 0x903);
+        for (uint32_t reg : { RK3576_DPU_BS_CLAMP_MIN_0, RK3576_DPU_BS_CLAMP_MIN_1,
+                              RK3576_DPU_BN_CLAMP_MIN_0, RK3576_DPU_BN_CLAMP_MIN_1 }) {
+            bool bn = reg >= RK3576_DPU_BN_CLAMP_MIN_0;
+
+            task.set(reg, bn && l_.relu ? 0 : 0x80000000);
+            task.set(reg + 4, 0x7fffffff);
+        }
+        task.set(RK3576_DPU_EW_CFG, 0x10041c1);
+        task.set(RK3576_DPU_OUT_CVT_OFFSET, (uint32_t)Layer::kOffset);
+        task.set(RK3576_DPU_OUT_CVT_SCALE, Layer::kScale);
+        task.set(RK3576_DPU_OUT_CVT_SHIFT, Layer::kShift);
+        task.set(RK3576_DPU_SURFACE_ADD, Atoms() * Surface() - OutWidth() * OutRows());
+        task.set(RK3576_DPU_RDMA_BRDMA_CFG, l_.depthwise ? 0x510 : 0x710);
+        task.set(RK3576_DPU_RDMA_BS_BASE_ADDR, kRecords);
+        task.set(RK3576_DPU_RDMA_BS_SHIFT_ADDR, kShifts);
+        task.set(RK3576_DPU_RDMA_ERDMA_CFG, 0x41);
+    }
+
+    Layer l_;
+    std::mt19937 random_;
+    std::vector<int> in_, weights_, a_, b_, c_;
+};
+
+TEST(Rk3576, Direct)
+{
+    LayerRun({ .channels = 16,
+               .kernels = 32,
+               .height = 8,
+               .width = 8,
+               .kernel = 1,
+               .stride = 1,
+               .pad = 0 },
+             1)
+        .Check();
+    LayerRun({ .channels = 48,
+               .kernels = 80,
+               .height = 9,
+               .width = 7,
+               .kernel = 3,
+               .stride = 2,
+               .pad = 1 },
+             2)
+        .Check();
+    LayerRun({ .channels = 80,
+               .kernels = 34,
+               .height = 6,
+               .width = 10,
+               .kernel = 5,
+               .stride = 1,
+               .pad = 2,
+               .relu = true },
+             3)
+        .Check();
+}
+
+// Mesa's shift word for this chip is 0x1004: negative values are shifted by 16 and nearly vanish.
+TEST(Rk3576, TwoShifts)
+{
+    LayerRun({ .channels = 32,
+               .kernels = 48,
+               .height = 6,
+               .width = 6,
+               .kernel = 3,
+               .stride = 1,
+               .pad = 1,
+               .shift_positive = 4,
+               .shift_negative = 16 },
+             4)
+        .Check();
+}
+
+TEST(Rk3576, Depthwise)
+{
+    LayerRun({ .channels = 32,
+               .kernels = 32,
+               .height = 8,
+               .width = 9,
+               .kernel = 3,
+               .stride = 1,
+               .pad = 1,
+               .depthwise = true },
+             5)
+        .Check();
+    LayerRun({ .channels = 80,
+               .kernels = 80,
+               .height = 9,
+               .width = 8,
+               .kernel = 3,
+               .stride = 2,
+               .pad = 1,
+               .depthwise = true,
+               .relu = true },
+             6)
+        .Check();
+    LayerRun({ .channels = 144,
+               .kernels = 144,
+               .height = 7,
+               .width = 7,
+               .kernel = 5,
+               .stride = 1,
+               .pad = 2,
+               .depthwise = true },
+             7)
+        .Check();
+}
+
+// A window below the top: the address is that of its first staged row, two rows stay in the CBUF.
+TEST(Rk3576, WindowWithReusedRows)
+{
+    LayerRun({ .channels = 32,
+               .kernels = 32,
+               .height = 20,
+               .width = 8,
+               .kernel = 3,
+               .stride = 1,
+               .pad = 1,
+               .depthwise = true,
+               .first_row = 9,
+               .span = 6,
+               .reused = 2 },
+             8)
+        .Check();
+    LayerRun({ .channels = 48,
+               .kernels = 32,
+               .height = 20,
+               .width = 8,
+               .kernel = 3,
+               .stride = 1,
+               .pad = 1,
+               .first_row = 5,
+               .span = 7,
+               .reused = 2 },
+             9)
+        .Check();
+}
+
+// Packed 3-channel picture: lines in 16-byte units, weights [ky][kernel][kx 4][channel 4], leading
+// padding by the pad value, trailing columns as raw zeros behind the converter's offset.
+TEST(Rk3576, PackedPicture)
+{
+    LayerRun({ .channels = 3,
+               .kernels = 32,
+               .height = 12,
+               .width = 16,
+               .kernel = 3,
+               .stride = 2,
+               .pad = 1,
+               .packed = true },
+             10)
+        .Check();
+    LayerRun({ .channels = 3,
+               .kernels = 32,
+               .height = 7,
+               .width = 32,
+               .kernel = 3,
+               .stride = 1,
+               .pad = 1,
+               .relu = true,
+               .packed = true },
+             11)
+        .Check();
+}
+
+} // namespace
