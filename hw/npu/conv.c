@@ -27,7 +27,7 @@ static void count_features(RknpuJob *job, const RknpuConv *conv)
     bool dense = in->line_pitch == (int64_t)row && in->group_pitch == 4 * in->line_pitch;
     unsigned surfaces = in->pixel_bytes == 16 ? (in->channels + in->atom - 1) / in->atom : 1;
 
-    for (unsigned s = 0; s < surfaces && conv->reads_features; s++) {
+    for (unsigned s = 0; s < surfaces && conv->reads_features && !rknpu_cancelled(job); s++) {
         for (unsigned y = conv->first_staged_row; y < in->height; y++) {
             unsigned rows = dense ? in->height - y : 1;
 

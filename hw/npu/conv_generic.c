@@ -243,9 +243,9 @@ static bool accumulate_direct(Generic *g, const RknpuRun *run)
                 }
                 multiply_direct(g, run, lanes, count);
             }
-        }
-        if (rknpu_cancelled(g->state->job)) {
-            return true;
+            if (rknpu_cancelled(g->state->job)) {
+                return true;
+            }
         }
     }
     return true;

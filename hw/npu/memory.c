@@ -6,11 +6,14 @@
  *   scattered    [page][page][page]         -> gathered into a buffer; an output goes back at
  *                release
  *
- * A window keeps every span that a direct view stands on until release, and hands it to later views
- * that lie inside. A read is mapped up to READ_AHEAD bytes past what was asked, so that the rows of
- * one buffer share a span; a write is mapped exactly, because its owner may mark pages dirty by the
- * span. Copies and gathered views give their spans back at once. The guest chooses lengths: buffers
- * come from g_try_malloc, one is at most RKNPU_VIEW_MAX, all together VIEW_TOTAL_MAX.
+ * Buffers of Linux drivers are often scattered page by page, and every byte is asked for more than
+ * once (counted, viewed, viewed again for the next rows). So a window keeps what it has mapped,
+ * sorted by address, until release: every page is mapped once a task. Reads are mapped some way
+ * ahead; writes to the end of their page, because the owner marks pages dirty by the span.
+ *
+ * The guest chooses lengths: at most HELD_MAX spans are kept for copies (views keep what they
+ * need), buffers come from g_try_malloc, one is at most RKNPU_VIEW_MAX, all together
+ * VIEW_TOTAL_MAX. After its first fault a window refuses everything: the engines have stopped.
  *
  * A window belongs to one thread and takes no lock.
  */
@@ -18,14 +21,11 @@
 #include <string.h>
 #include "mem.h"
 
-#define READ_AHEAD (64u << 10)
+#define READ_AHEAD (1u << 20)
+#define PAGE_MASK 4095u
+#define HELD_MAX 16384
 #define VIEW_TOTAL_MAX (256u << 20)
 #define ADDRESS_END (UINT64_C(1) << 32)
-
-typedef struct HeldSpan {
-    RknpuSpan span;
-    bool write;
-} HeldSpan;
 
 typedef struct Gathered {
     uint8_t *bytes;
@@ -39,7 +39,7 @@ struct RknpuMem {
     void *opaque;
     unsigned core;
     unsigned task;
-    GArray *held;     /* HeldSpan */
+    GArray *held[2];  /* RknpuSpan by ascending iova, without overlap: [0] for reading, [1] writing */
     GArray *gathered; /* Gathered */
     uint64_t gathered_bytes;
     RknpuTraffic traffic;
@@ -60,22 +60,24 @@ RknpuMem *rknpu_mem_new(const RknpuHost *host, void *opaque, unsigned core, unsi
     mem->opaque = opaque;
     mem->core = core;
     mem->task = task;
-    mem->held = g_array_new(FALSE, FALSE, sizeof(HeldSpan));
+    mem->held[0] = g_array_new(FALSE, FALSE, sizeof(RknpuSpan));
+    mem->held[1] = g_array_new(FALSE, FALSE, sizeof(RknpuSpan));
     mem->gathered = g_array_new(FALSE, FALSE, sizeof(Gathered));
     return mem;
 }
 
 static void drop_views(RknpuMem *mem)
 {
-    for (guint i = 0; i < mem->held->len; i++) {
-        HeldSpan *held = &g_array_index(mem->held, HeldSpan, i);
-
-        mem->host->unmap(mem->opaque, mem->core, &held->span, held->write);
+    for (int write = 0; write < 2; write++) {
+        for (guint i = 0; i < mem->held[write]->len; i++) {
+            mem->host->unmap(mem->opaque, mem->core,
+                             &g_array_index(mem->held[write], RknpuSpan, i), write);
+        }
+        g_array_set_size(mem->held[write], 0);
     }
     for (guint i = 0; i < mem->gathered->len; i++) {
         g_free(g_array_index(mem->gathered, Gathered, i).bytes);
     }
-    g_array_set_size(mem->held, 0);
     g_array_set_size(mem->gathered, 0);
     mem->gathered_bytes = 0;
 }
@@ -83,7 +85,8 @@ static void drop_views(RknpuMem *mem)
 void rknpu_mem_free(RknpuMem *mem)
 {
     drop_views(mem);
-    g_array_free(mem->held, TRUE);
+    g_array_free(mem->held[0], TRUE);
+    g_array_free(mem->held[1], TRUE);
     g_array_free(mem->gathered, TRUE);
     g_free(mem->overlay);
     g_free(mem);
@@ -128,55 +131,131 @@ static void record_fault(RknpuMem *mem, RknpuStream stream, uint32_t iova, bool 
     }
 }
 
-/* True when [iova, iova + len) does not leave the 32-bit address space; else it is a fault at 0. */
-static bool in_address_space(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len,
-                             bool write)
+/* False: the window has faulted before, or does now because the range leaves the address space. */
+static bool usable(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len, bool write)
 {
-    if (len <= ADDRESS_END - iova) {
-        return true;
-    }
-    record_fault(mem, stream, iova, write);
-    return false;
-}
-
-/* A span of 1..len bytes from iova on; false = fault, recorded. */
-static bool map_span(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len, bool write,
-                     RknpuSpan *span)
-{
-    if (mem->host->map(mem->opaque, mem->core, iova, len, write, span)) {
-        return true;
-    }
-    record_fault(mem, stream, iova, write);
-    return false;
-}
-
-/* Copies through short-lived spans; `to` or `from` is NULL, by direction. */
-static bool copy(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint8_t *to, const uint8_t *from,
-                 uint64_t len)
-{
-    bool write = from != NULL;
-
-    if (!in_address_space(mem, stream, iova, len, write)) {
+    if (mem->faults) {
         return false;
     }
-    for (uint64_t at = 0, part; at < len; at += part) {
-        RknpuSpan span;
-
-        if (!map_span(mem, stream, iova + at, len - at, write, &span)) {
-            return false;
-        }
-        part = MIN(span.len, len - at);
-        if (write) {
-            memcpy(span.host, from + at, part);
-        } else {
-            memcpy(to + at, span.host, part);
-        }
-        mem->host->unmap(mem->opaque, mem->core, &span, write);
+    if (len > ADDRESS_END - iova) {
+        record_fault(mem, stream, iova, write);
+        return false;
     }
     return true;
 }
 
-void rknpu_mem_overlay(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint8_t *bytes, uint64_t len)
+/* Index of the first held span that starts behind `iova`. */
+static guint position(const GArray *held, uint32_t iova)
+{
+    guint low = 0, high = held->len;
+
+    while (low < high) {
+        guint middle = low + (high - low) / 2;
+
+        if (g_array_index(held, RknpuSpan, middle).iova <= iova) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* A span that holds at least the byte at `iova`. */
+typedef struct Piece {
+    RknpuSpan span;
+    uint8_t *host;    /* of that byte */
+    uint64_t len;     /* from that byte on, at most what was asked for */
+    bool temporary;   /* not kept: give_back() unmaps it */
+} Piece;
+
+static Piece piece_of(const RknpuSpan *span, uint32_t iova, uint64_t len)
+{
+    uint64_t at = iova - span->iova;
+
+    return (Piece) { .span = *span, .host = span->host + at, .len = MIN(len, span->len - at) };
+}
+
+/* How much to map for a wish of `len` bytes; never into the span that follows. */
+static uint64_t ask_for(const GArray *held, guint next, uint32_t iova, uint64_t len, bool write)
+{
+    uint64_t end = iova + (write ? len : MAX(len, READ_AHEAD));
+
+    if (write) {
+        end = (end + PAGE_MASK) & ~(uint64_t)PAGE_MASK;
+    }
+    end = MIN(end, ADDRESS_END);
+    if (next < held->len) {
+        end = MIN(end, g_array_index(held, RknpuSpan, next).iova);
+    }
+    return end - iova;
+}
+
+/*
+ * 1 to `len` bytes from iova on, held or newly mapped; false = fault, recorded. `keep` asks for a
+ * span that stays until release even when HELD_MAX are held.
+ */
+static bool take(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len, bool write,
+                 bool keep, Piece *piece)
+{
+    GArray *held = mem->held[write];
+    guint next = position(held, iova);
+    RknpuSpan span;
+
+    if (next > 0) {
+        const RknpuSpan *before = &g_array_index(held, RknpuSpan, next - 1);
+
+        if (iova - before->iova < before->len) {
+            *piece = piece_of(before, iova, len);
+            return true;
+        }
+    }
+    if (!mem->host->map(mem->opaque, mem->core, iova, ask_for(held, next, iova, len, write), write,
+                        &span)) {
+        record_fault(mem, stream, iova, write);
+        return false;
+    }
+    *piece = piece_of(&span, iova, len);
+    piece->temporary = !keep && held->len >= HELD_MAX;
+    if (!piece->temporary) {
+        g_array_insert_val(held, next, span);
+    }
+    return true;
+}
+
+static void give_back(RknpuMem *mem, const Piece *piece, bool written)
+{
+    if (piece->temporary) {
+        mem->host->unmap(mem->opaque, mem->core, &piece->span, written);
+    }
+}
+
+/* Copies piece by piece; `to` or `from` is NULL, by direction. */
+static bool copy(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint8_t *to, const uint8_t *from,
+                 uint64_t len)
+{
+    bool write = from != NULL;
+    Piece piece;
+
+    if (!usable(mem, stream, iova, len, write)) {
+        return false;
+    }
+    for (uint64_t at = 0; at < len; at += piece.len) {
+        if (!take(mem, stream, iova + at, len - at, write, false, &piece)) {
+            return false;
+        }
+        if (write) {
+            memcpy(piece.host, from + at, piece.len);
+        } else {
+            memcpy(to + at, piece.host, piece.len);
+        }
+        give_back(mem, &piece, write);
+    }
+    return true;
+}
+
+void rknpu_mem_overlay(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint8_t *bytes,
+                       uint64_t len)
 {
     g_free(mem->overlay);
     mem->overlay = bytes;
@@ -186,7 +265,8 @@ void rknpu_mem_overlay(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint8_t
 }
 
 /* True when the access falls to the overlay; `*bytes` is NULL when it reaches beyond its end. */
-static bool overlaid(const RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len, const uint8_t **bytes)
+static bool overlaid(const RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len,
+                     const uint8_t **bytes)
 {
     uint64_t offset = iova - mem->overlay_iova;
 
@@ -215,30 +295,13 @@ bool rknpu_mem_write(RknpuMem *mem, uint32_t iova, const void *from, uint64_t le
     return copy(mem, RKNPU_STREAM_OUTPUT, iova, NULL, from, len);
 }
 
-static bool holds(const RknpuSpan *span, uint32_t iova, uint64_t len)
+/* The bytes of a buffer gathered before that covers the range, or NULL. */
+static uint8_t *gathered_before(RknpuMem *mem, uint32_t iova, uint64_t len, bool write)
 {
-    return iova >= span->iova && iova - span->iova + len <= span->len;
-}
-
-static uint8_t *held_view(RknpuMem *mem, uint32_t iova, uint64_t len, bool write)
-{
-    for (guint i = mem->held->len; i-- > 0; ) {
-        HeldSpan *held = &g_array_index(mem->held, HeldSpan, i);
-
-        if (held->write == write && holds(&held->span, iova, len)) {
-            return held->span.host + (iova - held->span.iova);
-        }
-    }
-    return NULL;
-}
-
-/* The bytes of an output that is being gathered and covers the range, or NULL. */
-static uint8_t *gathered_output(RknpuMem *mem, uint32_t iova, uint64_t len)
-{
-    for (guint i = 0; i < mem->gathered->len; i++) {
+    for (guint i = mem->gathered->len; i-- > 0; ) {
         Gathered *g = &g_array_index(mem->gathered, Gathered, i);
 
-        if (g->write && iova >= g->iova && iova - g->iova + len <= g->len) {
+        if (g->write == write && iova >= g->iova && iova - g->iova + len <= g->len) {
             return g->bytes + (iova - g->iova);
         }
     }
@@ -246,31 +309,24 @@ static uint8_t *gathered_output(RknpuMem *mem, uint32_t iova, uint64_t len)
 }
 
 /*
- * A buffer with the bytes of [iova, iova + len), of which the first span is mapped already. Outputs
- * are mapped for writing here too, so that a page that must not be written faults before the work.
+ * A buffer with the bytes of [iova, iova + len). Outputs are mapped for writing here, so that a
+ * page that must not be written faults before the work.
  */
-static uint8_t *gather(RknpuMem *mem, RknpuStream stream, const RknpuSpan *first, uint64_t len,
-                       bool write)
+static uint8_t *gather(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len, bool write)
 {
-    Gathered g = { .iova = first->iova, .len = len, .write = write };
-    uint64_t at = first->len;
+    Gathered g = { .iova = iova, .len = len, .write = write };
+    Piece piece;
 
     if (mem->gathered_bytes + len > VIEW_TOTAL_MAX || !(g.bytes = g_try_malloc(len))) {
         return NULL;
     }
-    memcpy(g.bytes, first->host, at);
-    while (at < len) {
-        RknpuSpan span;
-        uint64_t part;
-
-        if (!map_span(mem, stream, g.iova + at, len - at, write, &span)) {
+    for (uint64_t at = 0; at < len; at += piece.len) {
+        if (!take(mem, stream, iova + at, len - at, write, false, &piece)) {
             g_free(g.bytes);
             return NULL;
         }
-        part = MIN(span.len, len - at);
-        memcpy(g.bytes + at, span.host, part);
-        mem->host->unmap(mem->opaque, mem->core, &span, false);
-        at += part;
+        memcpy(g.bytes + at, piece.host, piece.len);
+        give_back(mem, &piece, false);
     }
     mem->gathered_bytes += len;
     g_array_append_val(mem->gathered, g);
@@ -279,29 +335,20 @@ static uint8_t *gather(RknpuMem *mem, RknpuStream stream, const RknpuSpan *first
 
 static uint8_t *view(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len, bool write)
 {
-    uint64_t ask = write ? len : MIN(MAX(len, READ_AHEAD), ADDRESS_END - iova);
-    RknpuSpan span;
     uint8_t *bytes;
+    Piece piece;
 
-    if (len == 0 || len > RKNPU_VIEW_MAX || !in_address_space(mem, stream, iova, len, write)) {
+    if (len == 0 || len > RKNPU_VIEW_MAX || !usable(mem, stream, iova, len, write)) {
         return NULL;
     }
-    bytes = held_view(mem, iova, len, write);
-    if (!bytes && write) {
-        bytes = gathered_output(mem, iova, len);
-    }
-    if (bytes || !map_span(mem, stream, iova, ask, write, &span)) {
+    bytes = gathered_before(mem, iova, len, write);
+    if (bytes) {
         return bytes;
     }
-    if (span.len >= len) {
-        HeldSpan held = { .span = span, .write = write };
-
-        g_array_append_val(mem->held, held);
-        return span.host;
+    if (!take(mem, stream, iova, len, write, true, &piece)) {
+        return NULL;
     }
-    bytes = gather(mem, stream, &span, len, write);
-    mem->host->unmap(mem->opaque, mem->core, &span, false);
-    return bytes;
+    return piece.len == len ? piece.host : gather(mem, stream, iova, len, write);
 }
 
 const uint8_t *rknpu_mem_view(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len)
@@ -334,50 +381,32 @@ bool rknpu_mem_release(RknpuMem *mem)
     return ok;
 }
 
-static void count_span(RknpuMem *mem, RknpuStream stream, const RknpuSpan *span, uint32_t iova,
-                       uint64_t len)
+static void count_piece(RknpuMem *mem, RknpuStream stream, uint32_t iova, const Piece *piece)
 {
-    mem->traffic.bytes[span->kind][stream] += len;
+    mem->traffic.bytes[piece->span.kind][stream] += piece->len;
     if (mem->host->event) {
         emit(mem, &(RknpuEvent) {
             .type = stream == RKNPU_STREAM_OUTPUT ? RKNPU_EVENT_WRITE : RKNPU_EVENT_READ,
-            .stream = stream, .kind = span->kind, .address = iova,
-            .phys = span->phys + (iova - span->iova), .a = len,
+            .stream = stream, .kind = piece->span.kind, .address = iova,
+            .phys = piece->span.phys + (iova - piece->span.iova), .a = piece->len,
         });
     }
-}
-
-static const RknpuSpan *held_span_at(RknpuMem *mem, uint32_t iova)
-{
-    for (guint i = mem->held->len; i-- > 0; ) {
-        HeldSpan *held = &g_array_index(mem->held, HeldSpan, i);
-
-        if (holds(&held->span, iova, 1)) {
-            return &held->span;
-        }
-    }
-    return NULL;
 }
 
 void rknpu_mem_count(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len)
 {
     bool write = stream == RKNPU_STREAM_OUTPUT;
+    Piece piece;
 
-    if (!in_address_space(mem, stream, iova, len, write)) {
+    if (!usable(mem, stream, iova, len, write)) {
         return;
     }
-    for (uint64_t at = 0, part; at < len; at += part) {
-        const RknpuSpan *held = held_span_at(mem, iova + at);
-        RknpuSpan span;
-
-        if (!held && !map_span(mem, stream, iova + at, len - at, write, &span)) {
+    for (uint64_t at = 0; at < len; at += piece.len) {
+        if (!take(mem, stream, iova + at, len - at, write, false, &piece)) {
             return;
         }
-        part = held ? MIN(len - at, held->len - (iova + at - held->iova)) : MIN(len - at, span.len);
-        count_span(mem, stream, held ? held : &span, iova + at, part);
-        if (!held) {
-            mem->host->unmap(mem->opaque, mem->core, &span, false);
-        }
+        count_piece(mem, stream, iova + at, &piece);
+        give_back(mem, &piece, false);
     }
 }
 
