@@ -31,6 +31,7 @@ typedef struct Direct {
     bool packed;          /* they are */
     uint8_t *staged, *weights;
     int32_t *acc;
+    int32_t ow[RKNPU_INT8_GROUP_MAX]; /* of the group under way */
     size_t staged_row;    /* bytes */
 } Direct;
 
@@ -170,10 +171,9 @@ static bool pack_group(Direct *d, unsigned group, uint8_t *to)
     unsigned taps = conv->kernel_width * conv->kernel_height;
     unsigned first = group * d->kernels->group;
     unsigned in_memory_first = first / conv->kernel_group * conv->kernel_group;
-    int32_t ow[RKNPU_INT8_GROUP_MAX] = { 0 };
     RknpuInt8Weights w = {
         .first = first - in_memory_first, .taps = taps, .tap_channels = conv->tap_channels, .depth = d->depth,
-        .ow = ow,
+        .ow = d->ow,
     };
     uint64_t kernel_bytes = (uint64_t)taps * conv->tap_channels;
 
@@ -186,9 +186,6 @@ static bool pack_group(Direct *d, unsigned group, uint8_t *to)
         if (!w.memory) {
             return false;
         }
-    }
-    for (unsigned k = 0; conv->add_ow && k < w.count; k++) {
-        ow[k] = rknpu_conv_ow(d->c->state, first + k);
     }
     d->kernels->pack(to, &w);
     return true;
@@ -205,7 +202,7 @@ static RknpuTaskResult compute_row(Direct *d, unsigned group, const uint8_t *wei
     RknpuInt8Direct args = {
         .rows = rows, .pixel_step = conv->stride_x * d->step, .tap_step = conv->dilation_x * d->step,
         .kernel_height = conv->kernel_height, .kernel_width = conv->kernel_width, .depth = d->depth,
-        .weights = weights, .pixels = s->columns, .out.channel = first,
+        .weights = weights, .ow = d->ow, .pixels = s->columns, .out.channel = first,
     };
 
     for (unsigned ky = 0; ky < conv->kernel_height; ky++) {
@@ -231,6 +228,16 @@ static RknpuTaskResult compute_row(Direct *d, unsigned group, const uint8_t *wei
     return RKNPU_TASK_OK;
 }
 
+/* OW of a group's kernels; lanes without a kernel have none. */
+static void load_ow(Direct *d, unsigned group)
+{
+    unsigned first = group * d->kernels->group;
+
+    for (unsigned k = 0; k < d->kernels->group; k++) {
+        d->ow[k] = d->conv->add_ow && first + k < d->conv->kernels ? rknpu_conv_ow(d->c->state, first + k) : 0;
+    }
+}
+
 static RknpuTaskResult compute_groups(Direct *d, const int8_t *operands)
 {
     RknpuTaskResult r = RKNPU_TASK_OK;
@@ -238,6 +245,7 @@ static RknpuTaskResult compute_groups(Direct *d, const int8_t *operands)
     for (unsigned g = 0; g < d->groups; g++) {
         uint8_t *weights = d->weights + (d->keep_weights ? g * d->group_bytes : 0);
 
+        load_ow(d, g);
         if (!(d->keep_weights && d->packed) && !pack_group(d, g, weights)) {
             return RKNPU_TASK_READ_FAULT;
         }
