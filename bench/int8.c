@@ -21,8 +21,8 @@
 #include "xnnpack_net.h"
 #endif
 
-#define MEMORY (192u << 20)
-#define LAYERS 28
+#define MEMORY   (192u << 20)
+#define LAYERS   28
 #define MAX_RUNS 200
 
 typedef struct Times {
@@ -39,12 +39,15 @@ static void run_net(BenchLayer *layers, unsigned n, BenchMemory *memory, Times *
 
         bench_layer_run(&layers[i], memory);
         ms = (double)(bench_thread_ns() - start) / 1e6;
-        *(layers[i].depthwise ? &times->depthwise[run] : i ? &times->pointwise[run] : &times->first[run]) += ms;
+        *(layers[i].depthwise ? &times->depthwise[run]
+          : i                 ? &times->pointwise[run]
+                              : &times->first[run]) += ms;
     }
     times->all[run] = times->first[run] + times->depthwise[run] + times->pointwise[run];
 }
 
-static void bench_net(BenchReport *report, BenchMemory *memory, const RknpuConfig *config, unsigned runs)
+static void bench_net(BenchReport *report, BenchMemory *memory, const RknpuConfig *config,
+                      unsigned runs)
 {
     static BenchLayer layers[LAYERS];
     static Times times;
@@ -81,15 +84,18 @@ static void bench_net(BenchReport *report, BenchMemory *memory, const RknpuConfi
                      reference ? bench_median(other, runs) : NAN);
     bench_report_add(report, "MobileNetV1 int8, rate", macs / median / 1e6, "GMAC/s", NULL, NAN);
     bench_report_add(report, "  first layer", bench_median(times.first, runs), "ms", NULL, NAN);
-    bench_report_add(report, "  depthwise layers", bench_median(times.depthwise, runs), "ms", NULL, NAN);
-    bench_report_add(report, "  pointwise layers", bench_median(times.pointwise, runs), "ms", NULL, NAN);
+    bench_report_add(report, "  depthwise layers", bench_median(times.depthwise, runs), "ms", NULL,
+                     NAN);
+    bench_report_add(report, "  pointwise layers", bench_median(times.pointwise, runs), "ms", NULL,
+                     NAN);
 }
 
 /*
- * Best of the runs, each beside a measurement of the peak: on a host with other work both lose some runs to
- * it, and only the undisturbed ones say what the code does.
+ * Best of the runs, each beside a measurement of the peak: on a host with other work both lose some
+ * runs to it, and only the undisturbed ones say what the code does.
  */
-static double layer_rate(BenchLayer *layer, BenchMemory *memory, unsigned isa, unsigned runs, double *peak)
+static double layer_rate(BenchLayer *layer, BenchMemory *memory, unsigned isa, unsigned runs,
+                         double *peak)
 {
     double best = INFINITY;
 
@@ -105,21 +111,62 @@ static double layer_rate(BenchLayer *layer, BenchMemory *memory, unsigned isa, u
     return layer->macs / best;
 }
 
-static void bench_layers(BenchReport *report, BenchMemory *memory, const RknpuConfig *config, unsigned runs)
+static void bench_layers(BenchReport *report, BenchMemory *memory, const RknpuConfig *config,
+                         unsigned runs)
 {
     static BenchLayer layers[] = {
-        { .name = "1x1 56x56x64 -> 128", .channels = 64, .kernels = 128, .size = 56, .kernel = 1, .stride = 1 },
-        { .name = "1x1 28x28x256 -> 256", .channels = 256, .kernels = 256, .size = 28, .kernel = 1, .stride = 1 },
-        { .name = "1x1 14x14x512 -> 512", .channels = 512, .kernels = 512, .size = 14, .kernel = 1, .stride = 1 },
-        { .name = "1x1 7x7x1024 -> 1024", .channels = 1024, .kernels = 1024, .size = 7, .kernel = 1, .stride = 1 },
-        { .name = "3x3 56x56x64 -> 64", .channels = 64, .kernels = 64, .size = 56, .kernel = 3, .stride = 1,
-          .pad = 1 },
-        { .name = "3x3 28x28x128 -> 128", .channels = 128, .kernels = 128, .size = 28, .kernel = 3, .stride = 1,
-          .pad = 1 },
-        { .name = "3x3 14x14x256 -> 256", .channels = 256, .kernels = 256, .size = 14, .kernel = 3, .stride = 1,
-          .pad = 1 },
-        { .name = "3x3 7x7x512 -> 512", .channels = 512, .kernels = 512, .size = 7, .kernel = 3, .stride = 1,
-          .pad = 1 },
+        {.name = "1x1 56x56x64 -> 128",
+         .channels = 64,
+         .kernels = 128,
+         .size = 56,
+         .kernel = 1,
+         .stride = 1},
+        {.name = "1x1 28x28x256 -> 256",
+         .channels = 256,
+         .kernels = 256,
+         .size = 28,
+         .kernel = 1,
+         .stride = 1},
+        {.name = "1x1 14x14x512 -> 512",
+         .channels = 512,
+         .kernels = 512,
+         .size = 14,
+         .kernel = 1,
+         .stride = 1},
+        {.name = "1x1 7x7x1024 -> 1024",
+         .channels = 1024,
+         .kernels = 1024,
+         .size = 7,
+         .kernel = 1,
+         .stride = 1},
+        {.name = "3x3 56x56x64 -> 64",
+         .channels = 64,
+         .kernels = 64,
+         .size = 56,
+         .kernel = 3,
+         .stride = 1,
+         .pad = 1},
+        {.name = "3x3 28x28x128 -> 128",
+         .channels = 128,
+         .kernels = 128,
+         .size = 28,
+         .kernel = 3,
+         .stride = 1,
+         .pad = 1},
+        {.name = "3x3 14x14x256 -> 256",
+         .channels = 256,
+         .kernels = 256,
+         .size = 14,
+         .kernel = 3,
+         .stride = 1,
+         .pad = 1},
+        {.name = "3x3 7x7x512 -> 512",
+         .channels = 512,
+         .kernels = 512,
+         .size = 7,
+         .kernel = 3,
+         .stride = 1,
+         .pad = 1},
     };
     const char *what = bench_peak_name(config->force_isa);
 
@@ -148,9 +195,9 @@ static unsigned isa_by_name(const char *name)
 
 int main(int argc, char **argv)
 {
-    unsigned runs = argc > 1 ? CLAMP(atoi(argv[1]), 1, MAX_RUNS) : 21;
-    RknpuConfig config = { .force_isa = rknpu_isa_choose(argc > 2 ? isa_by_name(argv[2]) : 0) };
-    BenchMemory memory = { .bytes = g_malloc0(MEMORY), .size = MEMORY };
+    unsigned runs = bench_runs(argc, argv, 21, MAX_RUNS);
+    RknpuConfig config = {.force_isa = rknpu_isa_choose(argc > 2 ? isa_by_name(argv[2]) : 0)};
+    BenchMemory memory = {.bytes = g_malloc0(MEMORY), .size = MEMORY};
     BenchReport *report = bench_report_new("int8");
 
     printf("int8 kernels: %s\n", rknpu_isa_name(config.force_isa));

@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "mem.h"
+#include "report.h"
 #include "rknpu/regs.h"
 
 #define OW (-23) /* 0x80 - zero point of the weights */
 
-static bool map(void *opaque, unsigned core, uint32_t iova, uint64_t len, bool write, RknpuSpan *span)
+static bool map(void *opaque, unsigned core, uint32_t iova, uint64_t len, bool write,
+                RknpuSpan *span)
 {
     BenchMemory *memory = opaque;
 
@@ -19,18 +21,19 @@ static bool map(void *opaque, unsigned core, uint32_t iova, uint64_t len, bool w
         return false;
     }
     *span = (RknpuSpan){
-        .host = memory->bytes + iova, .iova = iova, .phys = iova, .len = MIN(len, memory->size - iova),
+        .host = memory->bytes + iova,
+        .iova = iova,
+        .phys = iova,
+        .len = MIN(len, memory->size - iova),
     };
     return true;
 }
 
-static void unmap(void *opaque, unsigned core, const RknpuSpan *span, bool written)
-{
-}
+static void unmap(void *opaque, unsigned core, const RknpuSpan *span, bool written) {}
 
 RknpuHost bench_host(void)
 {
-    return (RknpuHost){ .map = map, .unmap = unmap };
+    return (RknpuHost){.map = map, .unmap = unmap};
 }
 
 static uint32_t reserve(BenchMemory *memory, uint64_t bytes)
@@ -38,24 +41,21 @@ static uint32_t reserve(BenchMemory *memory, uint64_t bytes)
     uint32_t at = memory->next;
 
     if (at + bytes > memory->size) {
-        fprintf(stderr, "bench: %llu bytes of memory are too few\n", (unsigned long long)memory->size);
+        fprintf(stderr, "bench: %llu bytes of memory are too few\n",
+                (unsigned long long)memory->size);
         exit(1);
     }
     memory->next = (uint32_t)((at + bytes + 4095) & ~4095ull);
     return at;
 }
 
-static void randomize(uint8_t *bytes, uint64_t len)
-{
-    for (uint64_t i = 0; i < len; i++) {
-        bytes[i] = (uint8_t)(rand() >> 9);
-    }
-}
-
 static void set(BenchLayer *l, uint32_t offset, uint32_t value)
 {
     static const RknpuBlock block_of_page[8] = {
-        [1] = RKNPU_CNA, [3] = RKNPU_CORE, [4] = RKNPU_DPU, [5] = RKNPU_DPU_RDMA,
+        [1] = RKNPU_CNA,
+        [3] = RKNPU_CORE,
+        [4] = RKNPU_DPU,
+        [5] = RKNPU_DPU_RDMA,
     };
 
     l->job.reg[block_of_page[offset >> 12]][(offset & 0xfff) / 4] = value;
@@ -71,7 +71,8 @@ static void set_cna(BenchLayer *l)
     set(l, RK3588_CNA_DATA_SIZE1, (l->channels - 1) << 16 | l->channels);
     set(l, RK3588_CNA_WEIGHT_SIZE0, taps * l->channels * (l->depthwise ? 1 : l->kernels));
     set(l, RK3588_CNA_WEIGHT_SIZE1, taps * l->channels);
-    set(l, RK3588_CNA_WEIGHT_SIZE2, l->kernel << 24 | l->kernel << 16 | (l->depthwise ? 1 : l->kernels));
+    set(l, RK3588_CNA_WEIGHT_SIZE2,
+        l->kernel << 24 | l->kernel << 16 | (l->depthwise ? 1 : l->kernels));
     set(l, RK3588_CNA_CVT_CON0, 0xb);
     set(l, RK3588_CNA_PAD_CON0, l->pad << 4 | l->pad);
     set(l, RK3588_CNA_PAD_CON1, 0xffffff80);
@@ -122,7 +123,8 @@ static void neutralize(BenchLayer *l, uint8_t *weights, uint64_t bytes)
 void bench_layer_load(BenchLayer *l, BenchMemory *memory, const RknpuConfig *config)
 {
     uint64_t input = (uint64_t)l->size * l->size * l->channels;
-    uint64_t weights = (uint64_t)l->kernel * l->kernel * l->channels * (l->depthwise ? 1 : l->kernels);
+    uint64_t weights =
+        (uint64_t)l->kernel * l->kernel * l->channels * (l->depthwise ? 1 : l->kernels);
     unsigned channels = (l->kernels + 63) & ~63u;
 
     l->input = reserve(memory, input);
@@ -130,13 +132,18 @@ void bench_layer_load(BenchLayer *l, BenchMemory *memory, const RknpuConfig *con
     l->bias = reserve(memory, channels * 4);
     l->output = reserve(memory, (uint64_t)l->out_size * l->out_size * channels);
     l->macs = (double)l->out_size * l->out_size * l->kernel * l->kernel * l->kernels *
-              (l->depthwise ? 1 : l->real_channels ? l->real_channels : l->channels);
-    randomize(memory->bytes + l->input, input);
-    randomize(memory->bytes + l->weights, weights);
+              (l->depthwise       ? 1
+               : l->real_channels ? l->real_channels
+                                  : l->channels);
+    bench_random(memory->bytes + l->input, input);
+    bench_random(memory->bytes + l->weights, weights);
     neutralize(l, memory->bytes + l->weights, weights);
     for (unsigned k = 0; k < channels; k++) {
-        int32_t bias = rand() % 4096 - 2048;
+        int16_t bits;
+        int32_t bias;
 
+        bench_random(&bits, sizeof(bits));
+        bias = bits / 16;
         memcpy(memory->bytes + l->bias + 4 * k, &bias, sizeof(bias));
     }
     l->job.chip = &rknpu_rk3588;
@@ -166,27 +173,47 @@ unsigned bench_mobilenet(BenchLayer *layers)
     static const struct {
         unsigned channels, kernels, stride;
     } blocks[] = {
-        { 32, 64, 1 },   { 64, 128, 2 },  { 128, 128, 1 }, { 128, 256, 2 }, { 256, 256, 1 },
-        { 256, 512, 2 }, { 512, 512, 1 }, { 512, 512, 1 }, { 512, 512, 1 }, { 512, 512, 1 },
-        { 512, 512, 1 }, { 512, 1024, 2 }, { 1024, 1024, 1 },
+        {32, 64, 1},   {64, 128, 2},   {128, 128, 1},   {128, 256, 2}, {256, 256, 1},
+        {256, 512, 2}, {512, 512, 1},  {512, 512, 1},   {512, 512, 1}, {512, 512, 1},
+        {512, 512, 1}, {512, 1024, 2}, {1024, 1024, 1},
     };
     unsigned n = 0, size = 112;
 
-    layers[n++] = (BenchLayer){ .name = "first", .channels = 16, .kernels = 32, .size = 224, .kernel = 3,
-                                .stride = 2, .out_size = 112, .real_channels = 3 };
+    layers[n++] = (BenchLayer){.name = "first",
+                               .channels = 16,
+                               .kernels = 32,
+                               .size = 224,
+                               .kernel = 3,
+                               .stride = 2,
+                               .out_size = 112,
+                               .real_channels = 3};
     for (unsigned i = 0; i < G_N_ELEMENTS(blocks); i++) {
         unsigned out = size / blocks[i].stride;
 
-        layers[n++] = (BenchLayer){ .name = "depthwise", .channels = blocks[i].channels,
-                                    .kernels = blocks[i].channels, .size = size, .kernel = 3,
-                                    .stride = blocks[i].stride, .pad = blocks[i].stride == 1, .out_size = out,
-                                    .depthwise = true };
-        layers[n++] = (BenchLayer){ .name = "pointwise", .channels = blocks[i].channels,
-                                    .kernels = blocks[i].kernels, .size = out, .kernel = 1, .stride = 1,
-                                    .out_size = out };
+        layers[n++] = (BenchLayer){.name = "depthwise",
+                                   .channels = blocks[i].channels,
+                                   .kernels = blocks[i].channels,
+                                   .size = size,
+                                   .kernel = 3,
+                                   .stride = blocks[i].stride,
+                                   .pad = blocks[i].stride == 1,
+                                   .out_size = out,
+                                   .depthwise = true};
+        layers[n++] = (BenchLayer){.name = "pointwise",
+                                   .channels = blocks[i].channels,
+                                   .kernels = blocks[i].kernels,
+                                   .size = out,
+                                   .kernel = 1,
+                                   .stride = 1,
+                                   .out_size = out};
         size = out;
     }
-    layers[n++] = (BenchLayer){ .name = "classes", .channels = 1024, .kernels = 1001, .size = 1, .kernel = 1,
-                                .stride = 1, .out_size = 1 };
+    layers[n++] = (BenchLayer){.name = "classes",
+                               .channels = 1024,
+                               .kernels = 1001,
+                               .size = 1,
+                               .kernel = 1,
+                               .stride = 1,
+                               .out_size = 1};
     return n;
 }

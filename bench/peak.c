@@ -7,7 +7,7 @@
 #include "report.h"
 
 #define ROUNDS 20000 /* some 50 microseconds: short enough to run undisturbed now and then */
-#define TRIES 5
+#define TRIES  5
 
 const char *bench_peak_name(unsigned isa)
 {
@@ -21,10 +21,10 @@ __attribute__((target("avx2"))) static void rounds_avx2(void)
 {
     for (unsigned i = 0; i < ROUNDS; i++) {
 #define STEP(n) "vpmaddwd %%ymm14, %%ymm15, %%ymm13\n\tvpaddd %%ymm13, %%ymm" #n ", %%ymm" #n "\n\t"
-        __asm__ volatile(STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9)
-                         STEP(10) STEP(11)::
-                             : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
-                               "xmm10", "xmm11", "xmm13");
+        __asm__ volatile(STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8)
+                             STEP(9) STEP(10) STEP(11)::
+                                 : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
+                                   "xmm8", "xmm9", "xmm10", "xmm11", "xmm13");
 #undef STEP
     }
 }
@@ -33,10 +33,10 @@ __attribute__((target("avx512f,avx512vnni"))) static void rounds_avx512(void)
 {
     for (unsigned i = 0; i < ROUNDS; i++) {
 #define STEP(n) "vpdpbusd %%zmm14, %%zmm15, %%zmm" #n "\n\t"
-        __asm__ volatile(STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9)
-                         STEP(10) STEP(11)::
-                             : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
-                               "xmm10", "xmm11");
+        __asm__ volatile(STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8)
+                             STEP(9) STEP(10) STEP(11)::
+                                 : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
+                                   "xmm8", "xmm9", "xmm10", "xmm11");
 #undef STEP
     }
 }
@@ -63,11 +63,12 @@ __attribute__((target("fma"))) static void rounds_fma(void)
 {
     for (unsigned i = 0; i < ROUNDS; i++) {
 #define STEP(n) "vfmadd231ps %%ymm14, %%ymm15, %%ymm" #n "\n\t"
-        __asm__ volatile("vxorps %%ymm14, %%ymm14, %%ymm14\n\tvxorps %%ymm15, %%ymm15, %%ymm15\n\t"
-                         STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9)
-                         STEP(10) STEP(11)::
-                             : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
-                               "xmm10", "xmm11", "xmm14", "xmm15");
+        __asm__ volatile(
+            "vxorps %%ymm14, %%ymm14, %%ymm14\n\tvxorps %%ymm15, %%ymm15, %%ymm15\n\t" STEP(0)
+                STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9) STEP(10)
+                    STEP(11)::
+                        : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
+                          "xmm9", "xmm10", "xmm11", "xmm14", "xmm15");
 #undef STEP
     }
 }

@@ -27,17 +27,19 @@ BenchReport *bench_report_new(const char *name)
 void bench_report_add(BenchReport *report, const char *name, double value, const char *unit,
                       const char *reference, double reference_value)
 {
-    g_string_append_printf(report->json, "%s\n  {\"name\": \"%s\", \"value\": %.4g, \"unit\": \"%s\"",
+    g_string_append_printf(report->json,
+                           "%s\n  {\"name\": \"%s\", \"value\": %.4g, \"unit\": \"%s\"",
                            report->json->len > 1 ? "," : "", name, value, unit);
     if (reference) {
-        printf("%-46s %9.4g %-7s %24s %9.4g  ratio %.3f\n", name, value, unit, reference, reference_value,
-               value / reference_value);
-        g_string_append_printf(report->json,
-                               ", \"reference\": \"%s\", \"reference_value\": %.4g, \"ratio\": %.4g}",
-                               reference, reference_value, value / reference_value);
+        printf("%-46s %9.4g %-7s %24s %9.4g  ratio %.3f\n", name, value, unit, reference,
+               reference_value, value / reference_value);
+        g_string_append_printf(
+            report->json, ", \"reference\": \"%s\", \"reference_value\": %.4g, \"ratio\": %.4g}",
+            reference, reference_value, value / reference_value);
     } else {
         printf("%-46s %9.4g %s\n", name, value, unit);
-        g_string_append(report->json, ", \"reference\": null, \"reference_value\": null, \"ratio\": null}");
+        g_string_append(report->json,
+                        ", \"reference\": null, \"reference_value\": null, \"ratio\": null}");
     }
     fflush(stdout);
 }
@@ -56,6 +58,28 @@ int bench_report_finish(BenchReport *report)
     g_free(report->path);
     g_free(report);
     return status;
+}
+
+void bench_random(void *to, size_t n)
+{
+    static uint32_t state = 1;
+    uint8_t *bytes = to;
+
+    for (size_t i = 0; i < n; i++) {
+        state = state * 1664525 + 1013904223;
+        bytes[i] = (uint8_t)(state >> 24);
+    }
+}
+
+unsigned bench_runs(int argc, char **argv, unsigned usual, unsigned most)
+{
+    guint64 runs = usual;
+
+    if (argc > 1 && !g_ascii_string_to_unsigned(argv[1], 10, 1, most, &runs, NULL)) {
+        fprintf(stderr, "%s: '%s' is no number of runs from 1 to %u\n", argv[0], argv[1], most);
+        exit(2);
+    }
+    return (unsigned)runs;
 }
 
 uint64_t bench_thread_ns(void)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <xnnpack.h>
 
+#include "report.h"
+
 typedef struct XnnLayer {
     xnn_operator_t op;
     int8_t *input, *output;
@@ -28,9 +30,7 @@ static int8_t *random_bytes(size_t n)
 {
     int8_t *bytes = g_malloc(n + XNN_EXTRA_BYTES);
 
-    for (size_t i = 0; i < n; i++) {
-        bytes[i] = (int8_t)(rand() >> 9);
-    }
+    bench_random(bytes, n);
     return bytes;
 }
 
@@ -45,12 +45,13 @@ static void create(XnnLayer *x, const BenchLayer *l)
 
     x->input = random_bytes((size_t)l->size * l->size * channels);
     x->output = random_bytes((size_t)l->out_size * l->out_size * l->kernels);
-    check(xnn_create_convolution2d_nhwc_qs8(l->pad, end, end, l->pad, l->kernel, l->kernel, l->stride, l->stride,
-                                            1, 1, groups, channels / groups, l->kernels / groups, channels,
-                                            l->kernels, 0, 0.5f, 0.5f, weights, bias, 0, 60.0f, INT8_MIN,
-                                            INT8_MAX, 0, &x->op),
+    check(xnn_create_convolution2d_nhwc_qs8(
+              l->pad, end, end, l->pad, l->kernel, l->kernel, l->stride, l->stride, 1, 1, groups,
+              channels / groups, l->kernels / groups, channels, l->kernels, 0, 0.5f, 0.5f, weights,
+              bias, 0, 60.0f, INT8_MIN, INT8_MAX, 0, &x->op),
           l->name);
-    check(xnn_setup_convolution2d_nhwc_qs8(x->op, 1, l->size, l->size, x->input, x->output, NULL), l->name);
+    check(xnn_setup_convolution2d_nhwc_qs8(x->op, 1, l->size, l->size, x->input, x->output, NULL),
+          l->name);
 }
 
 BenchXnn *bench_xnn_new(const BenchLayer *layers, unsigned n)

@@ -7,7 +7,8 @@
 
 typedef struct BenchXnn BenchXnn;
 
-/* Creates (packs) and sets up an operator a layer; ends the program with a message when XNNPACK refuses. */
+/* Creates (packs) and sets up an operator a layer; ends the program with a message when XNNPACK
+ * refuses. */
 BenchXnn *bench_xnn_new(const BenchLayer *layers, unsigned n);
 void bench_xnn_run(BenchXnn *net);
 void bench_xnn_free(BenchXnn *net);

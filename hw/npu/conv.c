@@ -31,7 +31,8 @@ static void count_features(RknpuJob *job, const RknpuConv *conv)
         for (unsigned y = conv->first_staged_row; y < in->height; y++) {
             unsigned rows = dense ? in->height - y : 1;
 
-            rknpu_mem_count(job->mem, RKNPU_STREAM_FEATURE, rknpu_cube_address(in, s, y, 0), row * rows);
+            rknpu_mem_count(job->mem, RKNPU_STREAM_FEATURE, rknpu_cube_address(in, s, y, 0),
+                            row * rows);
             y += rows - 1;
         }
     }
@@ -78,7 +79,8 @@ RknpuTaskResult rknpu_conv_run(RknpuJob *job, const RknpuTask *task)
     }
     count_features(job, state.conv);
     if (state.conv->reads_weights && !state.conv->compressed) {
-        rknpu_mem_count(job->mem, RKNPU_STREAM_WEIGHT, state.conv->weight_base, state.conv->weight_bytes);
+        rknpu_mem_count(job->mem, RKNPU_STREAM_WEIGHT, state.conv->weight_base,
+                        state.conv->weight_bytes);
     }
     r = state.conv->compressed ? rknpu_dcomp_unpack(job, state.conv) : RKNPU_TASK_OK;
     if (r == RKNPU_TASK_OK) {

@@ -24,8 +24,8 @@ int32_t rknpu_conv_ow(const RknpuConvState *state, unsigned channel);
 RknpuTaskResult rknpu_conv_generic(RknpuConvState *state);
 
 /*
- * int8 through the kernels of hw/npu/kernels. False in `*taken` = the shape needs more room than the
- * kernels' scratch memory or has sums beyond 32 bits; nothing has happened then.
+ * int8 through the kernels of hw/npu/kernels. False in `*taken` = the shape needs more room than
+ * the kernels' scratch memory or has sums beyond 32 bits; nothing has happened then.
  */
 RknpuTaskResult rknpu_conv_int8(RknpuConvState *state, bool *taken);
 

@@ -2,10 +2,10 @@
 /*
  * Convolution of any type and size: the definition that every fast path has to equal.
  *
- * Work goes by runs (one output atom, up to 64 pixels of a row). For each tap and each slice of channels
- * the features of the run's pixels and the weights of its kernels are loaded as values, then multiplied.
- * Memory is a fixed few hundred KiB whatever the registers say. Integer sums are exact in 64 bits;
- * floating sums are fp32 and run in the order ky, kx, slice, channel.
+ * Work goes by runs (one output atom, up to 64 pixels of a row). For each tap and each slice of
+ * channels the features of the run's pixels and the weights of its kernels are loaded as values,
+ * then multiplied. Memory is a fixed few hundred KiB whatever the registers say. Integer sums are
+ * exact in 64 bits; floating sums are fp32 and run in the order ky, kx, slice, channel.
  */
 #include "conv.h"
 
@@ -15,7 +15,8 @@
 #include "convert.h"
 
 #define MAX_SLICE 32
-#define MAX_COLUMNS ((RKNPU_RUN_PIXELS - 1) * 7 + 1) /* input columns under one run: stride is 3 bits */
+#define MAX_COLUMNS                                                                                \
+    ((RKNPU_RUN_PIXELS - 1) * 7 + 1) /* input columns under one run: stride is 3 bits */
 
 /* Values of one kind or the other, as the task's type says. */
 typedef union Value {
@@ -50,7 +51,8 @@ static Value load(const Generic *g, RknpuType type, const uint8_t *from, size_t 
     return v;
 }
 
-/* `count` elements that start at element `first` behind the weight base, into g->raw; returns their index. */
+/* `count` elements that start at element `first` behind the weight base, into g->raw; returns their
+ * index. */
 static bool read_weights(Generic *g, uint64_t first, unsigned count, size_t *index)
 {
     unsigned bits = rknpu_type_bits(g->conv->type);
@@ -59,11 +61,13 @@ static bool read_weights(Generic *g, uint64_t first, unsigned count, size_t *ind
 
     *index = bits == 4 ? first % 2 : 0;
     return rknpu_mem_read(g->state->job->mem, RKNPU_STREAM_WEIGHT,
-                          g->conv->weight_base + (uint32_t)first_byte, g->raw, end_byte - first_byte);
+                          g->conv->weight_base + (uint32_t)first_byte, g->raw,
+                          end_byte - first_byte);
 }
 
 /* Input coordinate of an output coordinate and a tap; may be negative. */
-static int64_t input_at(unsigned out, unsigned stride, unsigned tap, unsigned dilation, unsigned pad)
+static int64_t input_at(unsigned out, unsigned stride, unsigned tap, unsigned dilation,
+                        unsigned pad)
 {
     return (int64_t)out * stride + (int64_t)tap * dilation - pad;
 }
@@ -80,11 +84,12 @@ static Value convert_feature(const Generic *g, const uint8_t *from, unsigned lan
 }
 
 /*
- * Fills g->features for channels [channel, channel + count) of one surface under tap (ky, kx). Channels
- * that the cube does not have are 0; places outside the picture hold the pad value in every channel.
+ * Fills g->features for channels [channel, channel + count) of one surface under tap (ky, kx).
+ * Channels that the cube does not have are 0; places outside the picture hold the pad value in
+ * every channel.
  */
-static bool load_surface(Generic *g, const RknpuRun *run, unsigned ky, unsigned kx, unsigned channel,
-                         unsigned count, unsigned at)
+static bool load_surface(Generic *g, const RknpuRun *run, unsigned ky, unsigned kx,
+                         unsigned channel, unsigned count, unsigned at)
 {
     static const uint8_t zeros[16];
     const RknpuConv *conv = g->conv;
@@ -107,7 +112,8 @@ static bool load_surface(Generic *g, const RknpuRun *run, unsigned ky, unsigned 
         int64_t x = x0 + (int64_t)p * conv->stride_x;
         const uint8_t *pixel = g->columns + (x - first) * in->pixel_bytes;
 
-        bool right = conv->right_pad_is_zero && x >= (int64_t)conv->width_limit && y >= 0 && y < in->height;
+        bool right =
+            conv->right_pad_is_zero && x >= (int64_t)conv->width_limit && y >= 0 && y < in->height;
 
         g->inside[p] = row_inside && x >= first && x <= last;
         for (unsigned i = 0; i < count; i++) {
@@ -128,8 +134,8 @@ static bool load_surface(Generic *g, const RknpuRun *run, unsigned ky, unsigned 
 }
 
 /* Channels [channel, channel + count), surface by surface. */
-static bool load_features(Generic *g, const RknpuRun *run, unsigned ky, unsigned kx, unsigned channel,
-                          unsigned count)
+static bool load_features(Generic *g, const RknpuRun *run, unsigned ky, unsigned kx,
+                          unsigned channel, unsigned count)
 {
     for (unsigned at = 0; at < count;) {
         unsigned left = g->conv->input.atom - (channel + at) % g->conv->input.atom;
@@ -175,10 +181,11 @@ static void multiply_direct(Generic *g, const RknpuRun *run, unsigned lanes, uns
 }
 
 /*
- * Weights of packed pixels in quads: a kernel row is 16 bytes, [kx 4][channel 4]; groups of kernels follow
- * each other by rows, [ky][kernel].
+ * Weights of packed pixels in quads: a kernel row is 16 bytes, [kx 4][channel 4]; groups of kernels
+ * follow each other by rows, [ky][kernel].
  */
-static bool load_quad_weights(Generic *g, const RknpuRun *run, unsigned lanes, unsigned ky, unsigned kx)
+static bool load_quad_weights(Generic *g, const RknpuRun *run, unsigned lanes, unsigned ky,
+                              unsigned kx)
 {
     const RknpuConv *conv = g->conv;
     unsigned group = run->channel / conv->kernel_group;
@@ -199,8 +206,8 @@ static bool load_quad_weights(Generic *g, const RknpuRun *run, unsigned lanes, u
 }
 
 /* Loads the weights of the run's kernels for one tap and slice: `count` channels each. */
-static bool load_direct_weights(Generic *g, const RknpuRun *run, unsigned lanes, unsigned ky, unsigned kx,
-                                unsigned slice, unsigned count)
+static bool load_direct_weights(Generic *g, const RknpuRun *run, unsigned lanes, unsigned ky,
+                                unsigned kx, unsigned slice, unsigned count)
 {
     const RknpuConv *conv = g->conv;
     unsigned group = run->channel / conv->kernel_group;
@@ -229,7 +236,8 @@ static bool load_direct_weights(Generic *g, const RknpuRun *run, unsigned lanes,
 static bool accumulate_direct(Generic *g, const RknpuRun *run)
 {
     const RknpuConv *conv = g->conv;
-    unsigned lanes = run->channel < conv->kernels ? MIN(run->lanes, conv->kernels - run->channel) : 0;
+    unsigned lanes =
+        run->channel < conv->kernels ? MIN(run->lanes, conv->kernels - run->channel) : 0;
     unsigned slices = (conv->tap_channels + conv->slice - 1) / conv->slice;
 
     for (unsigned ky = 0; lanes && ky < conv->kernel_height; ky++) {
@@ -252,7 +260,8 @@ static bool accumulate_direct(Generic *g, const RknpuRun *run)
 }
 
 /* Weights of the run's channels at one tap of a depthwise kernel, one per lane. */
-static bool load_depthwise_weights(Generic *g, const RknpuRun *run, unsigned lanes, unsigned ky, unsigned kx)
+static bool load_depthwise_weights(Generic *g, const RknpuRun *run, unsigned lanes, unsigned ky,
+                                   unsigned kx)
 {
     const RknpuConv *conv = g->conv;
     unsigned groups = (conv->tap_channels + conv->kernel_group - 1) / conv->kernel_group;
@@ -305,7 +314,8 @@ static void multiply_depthwise(Generic *g, const RknpuRun *run, unsigned lanes)
     }
 }
 
-/* Output channel k sees input channel k alone; channels that the input or the weights lack give 0. */
+/* Output channel k sees input channel k alone; channels that the input or the weights lack give 0.
+ */
 static bool accumulate_depthwise(Generic *g, const RknpuRun *run)
 {
     const RknpuConv *conv = g->conv;
@@ -391,7 +401,7 @@ static RknpuTaskResult compute_row(Generic *g, unsigned y)
 /* PAD_CON1 as a value: int8 takes the low byte, 16-bit types the low half word. */
 static Value pad_value(const Generic *g)
 {
-    uint8_t bits[4] = { (uint8_t)g->conv->pad_bits, (uint8_t)(g->conv->pad_bits >> 8) };
+    uint8_t bits[4] = {(uint8_t)g->conv->pad_bits, (uint8_t)(g->conv->pad_bits >> 8)};
 
     return load(g, g->conv->type, bits, 0);
 }

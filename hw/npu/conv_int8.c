@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * int8 convolutions: checks that the kernels' 32-bit sums and exact doubles are enough, then hands over
- * to the direct or the depthwise driver. Also the ways of rows from and to memory that both use.
+ * int8 convolutions: checks that the kernels' 32-bit sums and exact doubles are enough, then hands
+ * over to the direct or the depthwise driver. Also the ways of rows from and to memory that both
+ * use.
  *
- * Views are taken only over bytes that the task really reads or writes: two cores may write neighbouring
- * rows of one tensor at the same time, so a view must not cover, and write back, what lies between.
+ * Views are taken only over bytes that the task really reads or writes: two cores may write
+ * neighbouring rows of one tensor at the same time, so a view must not cover, and write back, what
+ * lies between.
  */
 #include "conv_int8.h"
 
@@ -30,10 +32,12 @@ static RknpuLayout input_layout(const RknpuCube *in, unsigned surfaces)
     return RKNPU_LAYOUT_OTHER;
 }
 
-void rknpu_int8_open_input(const RknpuInt8Conv *c, RknpuInputRows *in, unsigned first, unsigned wanted)
+void rknpu_int8_open_input(const RknpuInt8Conv *c, RknpuInputRows *in, unsigned first,
+                           unsigned wanted)
 {
     const RknpuCube *cube = &c->conv->input;
-    unsigned present = cube->pixel_bytes == ATOM_BYTES ? (cube->channels + ATOM_BYTES - 1) / ATOM_BYTES : 1;
+    unsigned present =
+        cube->pixel_bytes == ATOM_BYTES ? (cube->channels + ATOM_BYTES - 1) / ATOM_BYTES : 1;
 
     *in = (RknpuInputRows){
         .layout = input_layout(cube, present),
@@ -60,7 +64,8 @@ RknpuLayout rknpu_int8_output_layout(const RknpuOutput *out)
     if (out->line_pitch == (int64_t)out->width * ATOM_BYTES) {
         return RKNPU_LAYOUT_ROWS;
     }
-    if (out->width == 1 && out->surface_pitch == ATOM_BYTES && out->line_pitch == (int64_t)atoms * ATOM_BYTES &&
+    if (out->width == 1 && out->surface_pitch == ATOM_BYTES &&
+        out->line_pitch == (int64_t)atoms * ATOM_BYTES &&
         (atoms <= out->pass_atoms || out->pass_pitch == (int64_t)out->pass_atoms * ATOM_BYTES)) {
         return RKNPU_LAYOUT_LINES;
     }
@@ -88,7 +93,9 @@ bool rknpu_int8_view_input(const RknpuInt8Conv *c, RknpuInputRows *in, int64_t r
         len = (uint64_t)in->rows * cube->line_pitch;
     }
     for (unsigned i = 0; i < ranges; i++) {
-        uint32_t at = rknpu_cube_address(cube, in->layout == RKNPU_LAYOUT_LINES ? 0 : in->first_surface + i, in->first_row, in->first_column);
+        uint32_t at =
+            rknpu_cube_address(cube, in->layout == RKNPU_LAYOUT_LINES ? 0 : in->first_surface + i,
+                               in->first_row, in->first_column);
 
         in->surface[i] = rknpu_mem_view(c->state->job->mem, RKNPU_STREAM_FEATURE, at, len);
         if (!in->surface[i]) {
@@ -114,15 +121,15 @@ static const uint8_t *unpack_row(const RknpuInt8Conv *c, const RknpuInputRows *i
     memset(row, 0, (size_t)in->columns * ATOM_BYTES);
     for (unsigned p = 0; p < in->columns; p++) {
         for (unsigned i = 0; i < lanes; i++) {
-            row[p * ATOM_BYTES + i] =
-                (uint8_t)rknpu_input_convert(&c->conv->convert, i, from[(size_t)p * cube->pixel_bytes + i]);
+            row[p * ATOM_BYTES + i] = (uint8_t)rknpu_input_convert(
+                &c->conv->convert, i, from[(size_t)p * cube->pixel_bytes + i]);
         }
     }
     return row;
 }
 
-const uint8_t *rknpu_int8_input_row(const RknpuInt8Conv *c, const RknpuInputRows *in, unsigned surface,
-                                    unsigned row)
+const uint8_t *rknpu_int8_input_row(const RknpuInt8Conv *c, const RknpuInputRows *in,
+                                    unsigned surface, unsigned row)
 {
     const RknpuCube *cube = &c->conv->input;
     size_t down = (size_t)(row - in->first_row) * cube->line_pitch;
@@ -164,8 +171,8 @@ bool rknpu_int8_view_output(const RknpuInt8Conv *c, RknpuOutputRows *rows)
         return rows->base != NULL;
     case RKNPU_LAYOUT_ROWS:
         for (unsigned i = 0; i < rows->atoms; i++) {
-            rows->atom[i] = rknpu_mem_view_out(mem, rknpu_output_address(out, rows->first_atom + i, s->y, s->x),
-                                               len);
+            rows->atom[i] = rknpu_mem_view_out(
+                mem, rknpu_output_address(out, rows->first_atom + i, s->y, s->x), len);
             if (!rows->atom[i]) {
                 return false;
             }
@@ -179,7 +186,8 @@ bool rknpu_int8_view_output(const RknpuInt8Conv *c, RknpuOutputRows *rows)
     return rows->base != NULL;
 }
 
-uint8_t *rknpu_int8_output_row(const RknpuInt8Conv *c, const RknpuOutputRows *rows, unsigned atom, unsigned y)
+uint8_t *rknpu_int8_output_row(const RknpuInt8Conv *c, const RknpuOutputRows *rows, unsigned atom,
+                               unsigned y)
 {
     unsigned down = y - rows->strip.y;
     unsigned i = atom - rows->first_atom;
@@ -241,8 +249,9 @@ const int8_t *rknpu_int8_operands(const RknpuInt8Conv *c, const RknpuOutputRows 
     return (const int8_t *)to;
 }
 
-RknpuTaskResult rknpu_int8_stages(const RknpuInt8Conv *c, unsigned channel, unsigned channels, unsigned y,
-                                  unsigned x, unsigned pixels, const int32_t *acc, unsigned acc_step)
+RknpuTaskResult rknpu_int8_stages(const RknpuInt8Conv *c, unsigned channel, unsigned channels,
+                                  unsigned y, unsigned x, unsigned pixels, const int32_t *acc,
+                                  unsigned acc_step)
 {
     const RknpuConv *conv = c->conv;
     int64_t values[RKNPU_RUN_PIXELS * RKNPU_RUN_LANES];
@@ -253,15 +262,18 @@ RknpuTaskResult rknpu_int8_stages(const RknpuInt8Conv *c, unsigned channel, unsi
 
         for (unsigned p = 0; r == RKNPU_TASK_OK && p < pixels; p += RKNPU_RUN_PIXELS) {
             RknpuRun run = {
-                .channel = channel + first, .lanes = lanes, .y = y, .x = x + p,
+                .channel = channel + first,
+                .lanes = lanes,
+                .y = y,
+                .x = x + p,
                 .pixels = MIN(RKNPU_RUN_PIXELS, pixels - p),
             };
 
             for (unsigned i = 0; i < run.pixels * lanes; i++) {
                 int64_t v = acc[(size_t)(p + i / lanes) * acc_step + first + i % lanes];
 
-                values[i] = CLAMP(rknpu_round_shift(v, conv->truncate, conv->truncate_round), INT32_MIN,
-                                  INT32_MAX);
+                values[i] = CLAMP(rknpu_round_shift(v, conv->truncate, conv->truncate_round),
+                                  INT32_MIN, INT32_MAX);
             }
             r = rknpu_dpu_int(c->state->dpu, &run, values);
         }
@@ -270,8 +282,8 @@ RknpuTaskResult rknpu_int8_stages(const RknpuInt8Conv *c, unsigned channel, unsi
 }
 
 /*
- * A 1x1 convolution over whole rows is the same over one row that holds all pixels; long rows fill the
- * kernels' tiles better.
+ * A 1x1 convolution over whole rows is the same over one row that holds all pixels; long rows fill
+ * the kernels' tiles better.
  */
 static void flatten(RknpuInt8Conv *c)
 {
@@ -281,9 +293,10 @@ static void flatten(RknpuInt8Conv *c)
     int64_t row = (int64_t)c->out.width * ATOM_BYTES;
     bool unit = conv->kernel_width == 1 && conv->kernel_height == 1 && conv->stride_x == 1 &&
                 conv->stride_y == 1 && conv->pad_left == 0 && conv->pad_top == 0;
-    bool whole = c->out.width == in->width && c->width_limit == in->width && c->out.height <= in->height;
-    bool dense = in->pixel_bytes == ATOM_BYTES && in->line_pitch == row && in->group_pitch == 4 * row &&
-                 c->out.line_pitch == row &&
+    bool whole =
+        c->out.width == in->width && c->width_limit == in->width && c->out.height <= in->height;
+    bool dense = in->pixel_bytes == ATOM_BYTES && in->line_pitch == row &&
+                 in->group_pitch == 4 * row && c->out.line_pitch == row &&
                  (!ew->active || ew->source != RKNPU_EW_PIXEL || ew->cube.line_pitch == row);
 
     if (!unit || !whole || !dense || conv->depthwise) {
@@ -296,7 +309,8 @@ static void flatten(RknpuInt8Conv *c)
     c->out.height = 1;
 }
 
-/* A limit for |accumulator|, all OW operands considered; or more than 32 bits when they do not fit. */
+/* A limit for |accumulator|, all OW operands considered; or more than 32 bits when they do not fit.
+ */
 static int64_t accumulator_bound(const RknpuInt8Conv *c)
 {
     const RknpuConv *conv = c->conv;
@@ -311,7 +325,8 @@ static int64_t accumulator_bound(const RknpuInt8Conv *c)
             break;
         }
     }
-    /* The kernels keep weight + OW in 16 bits, or (unsigned weights) sums of up to twice the size. */
+    /* The kernels keep weight + OW in 16 bits, or (unsigned weights) sums of up to twice the size.
+     */
     return weight + ow > INT16_MAX ? INT64_MAX : 2 * 128 * (weight + ow) * taps * depth;
 }
 
@@ -332,7 +347,8 @@ RknpuTaskResult rknpu_conv_int8(RknpuConvState *state, bool *taken)
     RknpuTaskResult r;
 
     *taken = false;
-    if (bound > INT32_MAX || (conv->add_ow && conv->sum_without_padding) || conv->tap_channels % 16) {
+    if (bound > INT32_MAX || (conv->add_ow && conv->sum_without_padding) ||
+        conv->tap_channels % 16) {
         return RKNPU_TASK_OK;
     }
     flatten(&c);

@@ -7,8 +7,8 @@
 #include "requant.h"
 
 /* Limits of the scratch memory; a task beyond them takes the generic path. */
-#define RKNPU_STAGED_MAX (8u << 20)  /* input of one strip */
-#define RKNPU_PACKED_MAX (8u << 20)  /* one group of kernels */
+#define RKNPU_STAGED_MAX  (8u << 20)   /* input of one strip */
+#define RKNPU_PACKED_MAX  (8u << 20)   /* one group of kernels */
 #define RKNPU_STRIP_BYTES (224u << 10) /* staged input that stays in a host core's second cache */
 
 /* How the rows of a cube lie in memory; decides what is one contiguous range. */
@@ -27,11 +27,11 @@ typedef struct RknpuStrip {
 typedef struct RknpuInt8Conv {
     RknpuConvState *state;
     const RknpuConv *conv;
-    RknpuOutput out;        /* flattened: one long row */
+    RknpuOutput out;                           /* flattened: one long row */
     unsigned in_width, in_height, width_limit; /* the same for the input */
     const RknpuInt8Kernels *kernels;
     RknpuRequantPlan plan;
-    bool fused;             /* the kernels write output bytes; else accumulators go to dpu.c */
+    bool fused; /* the kernels write output bytes; else accumulators go to dpu.c */
     int8_t pad;
 } RknpuInt8Conv;
 
@@ -45,46 +45,51 @@ typedef struct RknpuInputRows {
     unsigned first_row, rows; /* that are viewed */
     unsigned first_column, columns;
     unsigned first_surface, surfaces;
-    const uint8_t **surface;  /* ROWS: first viewed byte of each surface; LINES: of line 0 alone */
-    bool plain;               /* memory bytes are the signed values of 16 channels */
+    const uint8_t **surface; /* ROWS: first viewed byte of each surface; LINES: of line 0 alone */
+    bool plain;              /* memory bytes are the signed values of 16 channels */
 } RknpuInputRows;
 
 /* `wanted` surfaces from `first` on; those that the cube lacks read as zeros. Close frees. */
-void rknpu_int8_open_input(const RknpuInt8Conv *c, RknpuInputRows *in, unsigned first, unsigned wanted);
+void rknpu_int8_open_input(const RknpuInt8Conv *c, RknpuInputRows *in, unsigned first,
+                           unsigned wanted);
 void rknpu_int8_close_input(RknpuInputRows *in);
 
 /*
- * Views the part of the input that lies inside [row, row + rows) x [column, column + columns) for the
- * given surfaces; coordinates may lie outside the picture. False = read fault.
+ * Views the part of the input that lies inside [row, row + rows) x [column, column + columns) for
+ * the given surfaces; coordinates may lie outside the picture. False = read fault.
  */
 bool rknpu_int8_view_input(const RknpuInt8Conv *c, RknpuInputRows *in, int64_t row, int64_t rows,
                            int64_t column, int64_t columns);
 
-/* 16-byte pixels of a viewed row from the first viewed column on; NULL = read fault. May use the row scratch. */
-const uint8_t *rknpu_int8_input_row(const RknpuInt8Conv *c, const RknpuInputRows *in, unsigned surface,
-                                    unsigned row);
+/* 16-byte pixels of a viewed row from the first viewed column on; NULL = read fault. May use the
+ * row scratch. */
+const uint8_t *rknpu_int8_input_row(const RknpuInt8Conv *c, const RknpuInputRows *in,
+                                    unsigned surface, unsigned row);
 
 /* Output of a strip: one range of bytes per atom and row. */
 typedef struct RknpuOutputRows {
     RknpuLayout layout;
     RknpuStrip strip;
     unsigned first_atom, atoms;
-    uint8_t *base;   /* LINES: whole strip; OTHER: scratch, [atom][row][pixel] */
-    uint8_t **atom;  /* ROWS: first byte of each atom */
+    uint8_t *base;  /* LINES: whole strip; OTHER: scratch, [atom][row][pixel] */
+    uint8_t **atom; /* ROWS: first byte of each atom */
 } RknpuOutputRows;
 
 RknpuLayout rknpu_int8_output_layout(const RknpuOutput *out);
 /* False = write fault (or no memory for the copy, which counts as one). */
 bool rknpu_int8_view_output(const RknpuInt8Conv *c, RknpuOutputRows *rows);
-uint8_t *rknpu_int8_output_row(const RknpuInt8Conv *c, const RknpuOutputRows *rows, unsigned atom, unsigned y);
+uint8_t *rknpu_int8_output_row(const RknpuInt8Conv *c, const RknpuOutputRows *rows, unsigned atom,
+                               unsigned y);
 /* Brings copies to memory. False = write fault. */
 bool rknpu_int8_finish_output(const RknpuInt8Conv *c, const RknpuOutputRows *rows);
 
 /* EW operands of the strip, [atom][row][pixel][16]; NULL = read fault. */
 const int8_t *rknpu_int8_operands(const RknpuInt8Conv *c, const RknpuOutputRows *rows);
 
-/* Accumulators [pixel][acc_step] of one row and up to 32 channels through dpu.c's stages to memory. */
-RknpuTaskResult rknpu_int8_stages(const RknpuInt8Conv *c, unsigned channel, unsigned channels, unsigned y,
-                                  unsigned x, unsigned pixels, const int32_t *acc, unsigned acc_step);
+/* Accumulators [pixel][acc_step] of one row and up to 32 channels through dpu.c's stages to memory.
+ */
+RknpuTaskResult rknpu_int8_stages(const RknpuInt8Conv *c, unsigned channel, unsigned channels,
+                                  unsigned y, unsigned x, unsigned pixels, const int32_t *acc,
+                                  unsigned acc_step);
 
 #endif /* HW_NPU_CONV_INT8_H */

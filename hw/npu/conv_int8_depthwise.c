@@ -3,8 +3,8 @@
  * Depthwise int8 convolution, 16 channels at a time.
  *
  * Rows are staged in pairs (row iy and the next tap's row iy + dilation, interleaved), so that one
- * 16-bit multiply-add does two taps. A pair is kept in a ring and serves every output row and tap row
- * that needs it.
+ * 16-bit multiply-add does two taps. A pair is kept in a ring and serves every output row and tap
+ * row that needs it.
  */
 #include "conv_int8.h"
 
@@ -13,8 +13,8 @@
 
 #include "scratch.h"
 
-#define PAIR_ELEMENTS 32 /* of a pixel in a pair row */
-#define ROWS_AT_ONCE 256 /* of output, per view */
+#define PAIR_ELEMENTS 32  /* of a pixel in a pair row */
+#define ROWS_AT_ONCE  256 /* of output, per view */
 
 typedef struct Depthwise {
     RknpuInt8Conv *c;
@@ -22,14 +22,14 @@ typedef struct Depthwise {
     const RknpuInt8Kernels *kernels;
     RknpuInputRows in;
     RknpuOutputRows out;
-    unsigned columns;      /* input columns under a row of output */
+    unsigned columns; /* input columns under a row of output */
     int64_t first_column;
     unsigned row_pairs;
-    unsigned slots;        /* of the ring */
-    int64_t *slot_row;     /* upper row of the pair in each slot; INT64_MIN: empty */
+    unsigned slots;    /* of the ring */
+    int64_t *slot_row; /* upper row of the pair in each slot; INT64_MIN: empty */
     size_t slot_elements;
     int16_t *ring;
-    uint8_t *padded[2];    /* two rows with their padding, when memory has none */
+    uint8_t *padded[2]; /* two rows with their padding, when memory has none */
     int16_t *weights;
     int32_t *acc;
 } Depthwise;
@@ -74,11 +74,13 @@ static unsigned present_lanes(const RknpuConv *conv, unsigned channel)
 }
 
 /* One tap's weights of an atom: `at` is the tap's first byte of this atom in memory. */
-static void take_tap(Depthwise *d, unsigned channel, unsigned lanes, unsigned tap, const uint8_t *at)
+static void take_tap(Depthwise *d, unsigned channel, unsigned lanes, unsigned tap,
+                     const uint8_t *at)
 {
     const RknpuConv *conv = d->conv;
     unsigned ky = tap / conv->kernel_width, kx = tap % conv->kernel_width;
-    int16_t *to = d->weights + ((size_t)(ky / 2) * conv->kernel_width + kx) * PAIR_ELEMENTS + ky % 2;
+    int16_t *to =
+        d->weights + ((size_t)(ky / 2) * conv->kernel_width + kx) * PAIR_ELEMENTS + ky % 2;
 
     for (unsigned i = 0; i < lanes; i++) {
         const uint8_t *pair = at + i / 2 * 4 + i % 2;
@@ -97,24 +99,28 @@ static bool load_weights(Depthwise *d, unsigned channel, unsigned lanes)
     unsigned group = channel / conv->kernel_group, in_group = channel % conv->kernel_group;
     unsigned pitch = group < groups - 1 ? conv->kernel_group : conv->last_pitch;
     bool pairs = conv->depthwise_order == RKNPU_DW_ORDER_PAIRS;
-    uint64_t first = (uint64_t)group * conv->kernel_group * taps * (pairs ? 2 : 1) + in_group * (pairs ? 2 : 1);
+    uint64_t first =
+        (uint64_t)group * conv->kernel_group * taps * (pairs ? 2 : 1) + in_group * (pairs ? 2 : 1);
     unsigned last = pairs ? (lanes + 1) / 2 * 4 : lanes;
     const uint8_t *memory;
 
-    memset(d->weights, 0, (size_t)d->row_pairs * conv->kernel_width * PAIR_ELEMENTS * sizeof(int16_t));
+    memset(d->weights, 0,
+           (size_t)d->row_pairs * conv->kernel_width * PAIR_ELEMENTS * sizeof(int16_t));
     if (lanes == 0) {
         return true;
     }
     pitch = pairs ? (pitch + 1) / 2 * 4 : pitch;
-    memory = rknpu_mem_view(d->c->state->job->mem, RKNPU_STREAM_WEIGHT, conv->weight_base + (uint32_t)first,
-                            (uint64_t)(taps - 1) * pitch + last);
+    memory =
+        rknpu_mem_view(d->c->state->job->mem, RKNPU_STREAM_WEIGHT,
+                       conv->weight_base + (uint32_t)first, (uint64_t)(taps - 1) * pitch + last);
     for (unsigned t = 0; memory && t < taps; t++) {
         take_tap(d, channel, lanes, t, memory + (size_t)t * pitch);
     }
     return memory != NULL;
 }
 
-/* The `columns` pixels of an input row with padding; straight from memory when there is none to add. */
+/* The `columns` pixels of an input row with padding; straight from memory when there is none to
+ * add. */
 static const uint8_t *padded_row(Depthwise *d, int64_t row, unsigned which)
 {
     const RknpuInputRows *in = &d->in;
@@ -132,7 +138,8 @@ static const uint8_t *padded_row(Depthwise *d, int64_t row, unsigned which)
     left = (size_t)(in->first_column - d->first_column) * RKNPU_INT8_LANES;
     memset(to, (uint8_t)d->c->pad, left);
     memcpy(to + left, from, bytes);
-    memset(to + left + bytes, (uint8_t)d->c->pad, (size_t)d->columns * RKNPU_INT8_LANES - left - bytes);
+    memset(to + left + bytes, (uint8_t)d->c->pad,
+           (size_t)d->columns * RKNPU_INT8_LANES - left - bytes);
     return to;
 }
 
@@ -165,12 +172,16 @@ static RknpuTaskResult compute_row(Depthwise *d, unsigned atom, unsigned y, cons
         .pairs = pairs,
         .pixel_step = (size_t)conv->stride_x * PAIR_ELEMENTS * sizeof(int16_t),
         .tap_step = (size_t)conv->dilation_x * PAIR_ELEMENTS * sizeof(int16_t),
-        .row_pairs = d->row_pairs, .kernel_width = conv->kernel_width,
-        .weights = d->weights, .pixels = width, .out.channel = channel,
+        .row_pairs = d->row_pairs,
+        .kernel_width = conv->kernel_width,
+        .weights = d->weights,
+        .pixels = width,
+        .out.channel = channel,
     };
 
     for (unsigned i = 0; i < d->row_pairs; i++) {
-        pairs[i] = pair_row(d, (int64_t)y * conv->stride_y - conv->pad_top + 2 * i * (int64_t)conv->dilation_y);
+        pairs[i] = pair_row(d, (int64_t)y * conv->stride_y - conv->pad_top +
+                                   2 * i * (int64_t)conv->dilation_y);
         if (!pairs[i]) {
             return RKNPU_TASK_READ_FAULT;
         }
@@ -178,8 +189,8 @@ static RknpuTaskResult compute_row(Depthwise *d, unsigned atom, unsigned y, cons
     if (!d->c->fused) {
         args.out.acc = d->acc;
         d->kernels->depthwise(&args);
-        return rknpu_int8_stages(d->c, channel, MIN(RKNPU_INT8_LANES, d->c->out.channels - channel), y, 0,
-                                 width, d->acc, RKNPU_INT8_LANES);
+        return rknpu_int8_stages(d->c, channel, MIN(RKNPU_INT8_LANES, d->c->out.channels - channel),
+                                 y, 0, width, d->acc, RKNPU_INT8_LANES);
     }
     args.out.requant = &d->c->plan.requant;
     args.out.bytes[0] = rknpu_int8_output_row(d->c, &d->out, atom, y);
@@ -194,11 +205,12 @@ static RknpuTaskResult compute_strip(Depthwise *d, unsigned atom, unsigned y, un
 {
     const RknpuConv *conv = d->conv;
     int64_t first = (int64_t)y * conv->stride_y - conv->pad_top;
-    int64_t in_rows = (int64_t)(rows - 1) * conv->stride_y + (int64_t)conv->kernel_height * conv->dilation_y;
+    int64_t in_rows =
+        (int64_t)(rows - 1) * conv->stride_y + (int64_t)conv->kernel_height * conv->dilation_y;
     const int8_t *operands = NULL;
     RknpuTaskResult r = RKNPU_TASK_OK;
 
-    d->out.strip = (RknpuStrip){ .y = y, .rows = rows, .columns = d->c->out.width };
+    d->out.strip = (RknpuStrip){.y = y, .rows = rows, .columns = d->c->out.width};
     for (unsigned i = 0; i < d->slots; i++) {
         d->slot_row[i] = INT64_MIN;
     }
@@ -215,7 +227,8 @@ static RknpuTaskResult compute_strip(Depthwise *d, unsigned atom, unsigned y, un
         return RKNPU_TASK_WRITE_FAULT;
     }
     for (unsigned i = 0; r == RKNPU_TASK_OK && i < rows; i++) {
-        r = rknpu_cancelled(d->c->state->job) ? RKNPU_TASK_CANCELLED : compute_row(d, atom, y + i, operands);
+        r = rknpu_cancelled(d->c->state->job) ? RKNPU_TASK_CANCELLED
+                                              : compute_row(d, atom, y + i, operands);
     }
     if (r == RKNPU_TASK_OK && d->c->fused && !rknpu_int8_finish_output(d->c, &d->out)) {
         r = RKNPU_TASK_WRITE_FAULT;
@@ -245,7 +258,7 @@ static RknpuTaskResult compute_atom(Depthwise *d, unsigned atom)
 
 RknpuTaskResult rknpu_int8_depthwise(RknpuInt8Conv *c, bool *taken)
 {
-    Depthwise d = { .c = c, .conv = c->conv, .kernels = c->kernels };
+    Depthwise d = {.c = c, .conv = c->conv, .kernels = c->kernels};
     unsigned atoms = (c->out.channels + RKNPU_INT8_LANES - 1) / RKNPU_INT8_LANES;
     uint8_t *first_byte;
     RknpuTaskResult r = RKNPU_TASK_OK;

@@ -21,39 +21,43 @@ typedef struct Direct {
     const RknpuInt8Kernels *kernels;
     RknpuInputRows in;
     RknpuOutputRows out;
-    unsigned surfaces;    /* of 16 channels, as the weights have them */
-    unsigned depth;       /* channels per tap that the kernels run over */
+    unsigned surfaces; /* of 16 channels, as the weights have them */
+    unsigned depth;    /* channels per tap that the kernels run over */
     unsigned groups;
-    size_t step;          /* bytes of a staged pixel */
-    size_t group_bytes;   /* packed */
+    size_t step;        /* bytes of a staged pixel */
+    size_t group_bytes; /* packed */
     unsigned strip_columns, strip_rows;
-    bool keep_weights;    /* all groups stay packed from strip to strip */
-    bool packed;          /* they are */
+    bool keep_weights; /* all groups stay packed from strip to strip */
+    bool packed;       /* they are */
     uint8_t *staged, *weights;
     int32_t *acc;
     int32_t ow[RKNPU_INT8_GROUP_MAX]; /* of the group under way */
-    size_t staged_row;    /* bytes */
+    size_t staged_row;                /* bytes */
 } Direct;
 
 static uint64_t input_columns(const RknpuConv *conv, unsigned columns)
 {
-    return (uint64_t)(columns - 1) * conv->stride_x + (uint64_t)(conv->kernel_width - 1) * conv->dilation_x + 1;
+    return (uint64_t)(columns - 1) * conv->stride_x +
+           (uint64_t)(conv->kernel_width - 1) * conv->dilation_x + 1;
 }
 
 static uint64_t input_rows(const RknpuConv *conv, unsigned rows)
 {
-    return (uint64_t)(rows - 1) * conv->stride_y + (uint64_t)(conv->kernel_height - 1) * conv->dilation_y + 1;
+    return (uint64_t)(rows - 1) * conv->stride_y +
+           (uint64_t)(conv->kernel_height - 1) * conv->dilation_y + 1;
 }
 
-/* Chooses the strip: whole rows if they fit the cache, then as many rows as fit. False = too big at all. */
+/* Chooses the strip: whole rows if they fit the cache, then as many rows as fit. False = too big at
+ * all. */
 static bool choose_strip(Direct *d)
 {
     uint64_t row;
 
     d->strip_columns = d->c->out.width;
     d->strip_rows = 1;
-    while (d->strip_columns > 48 && input_columns(d->conv, d->strip_columns) * input_rows(d->conv, 1) * d->step >
-                                        RKNPU_STRIP_BYTES) {
+    while (d->strip_columns > 48 &&
+           input_columns(d->conv, d->strip_columns) * input_rows(d->conv, 1) * d->step >
+               RKNPU_STRIP_BYTES) {
         d->strip_columns = (d->strip_columns / 2 + 11) / 12 * 12;
     }
     row = input_columns(d->conv, d->strip_columns) * d->step;
@@ -68,9 +72,9 @@ static bool choose_strip(Direct *d)
 }
 
 /*
- * Channels of a one-surface input that have any weight behind OW: pictures of three channels come padded to
- * 16 with weights that OW cancels, and need not be multiplied. Counted in fours, the widest step of the sets.
- * False = the weights cannot be read.
+ * Channels of a one-surface input that have any weight behind OW: pictures of three channels come
+ * padded to 16 with weights that OW cancels, and need not be multiplied. Counted in fours, the
+ * widest step of the sets. False = the weights cannot be read.
  */
 static bool find_depth(Direct *d)
 {
@@ -79,10 +83,12 @@ static bool find_depth(Direct *d)
     unsigned used = 1;
 
     d->depth = conv->tap_channels;
-    for (unsigned first = 0; d->surfaces == 1 && first < conv->kernels; first += conv->kernel_group) {
+    for (unsigned first = 0; d->surfaces == 1 && first < conv->kernels;
+         first += conv->kernel_group) {
         unsigned n = MIN(conv->kernel_group, conv->kernels - first);
-        const uint8_t *w = rknpu_mem_view(d->c->state->job->mem, RKNPU_STREAM_WEIGHT,
-                                          conv->weight_base + (uint32_t)(first * kernel_bytes), n * kernel_bytes);
+        const uint8_t *w =
+            rknpu_mem_view(d->c->state->job->mem, RKNPU_STREAM_WEIGHT,
+                           conv->weight_base + (uint32_t)(first * kernel_bytes), n * kernel_bytes);
 
         for (uint64_t i = 0; w && i < n * kernel_bytes; i++) {
             unsigned channel = i % RKNPU_INT8_LANES, kernel = first + i / RKNPU_INT8_LANES % n;
@@ -118,11 +124,14 @@ static bool prepare(Direct *d)
     strips = (d->c->out.width + d->strip_columns - 1) / d->strip_columns *
              ((d->c->out.height + d->strip_rows - 1) / d->strip_rows);
     d->keep_weights = strips > 1 && d->groups * d->group_bytes <= 4 * RKNPU_PACKED_MAX;
-    d->weights = rknpu_scratch(RKNPU_SCRATCH_WEIGHTS, d->group_bytes * (d->keep_weights ? d->groups : 1));
+    d->weights =
+        rknpu_scratch(RKNPU_SCRATCH_WEIGHTS, d->group_bytes * (d->keep_weights ? d->groups : 1));
     d->staged_row = input_columns(conv, d->strip_columns) * d->step;
-    d->staged = rknpu_scratch(RKNPU_SCRATCH_STAGED, d->staged_row * input_rows(conv, d->strip_rows));
+    d->staged =
+        rknpu_scratch(RKNPU_SCRATCH_STAGED, d->staged_row * input_rows(conv, d->strip_rows));
     if (!d->c->fused) {
-        d->acc = rknpu_scratch(RKNPU_SCRATCH_OUTPUT, (size_t)d->strip_columns * group * sizeof(*d->acc));
+        d->acc =
+            rknpu_scratch(RKNPU_SCRATCH_OUTPUT, (size_t)d->strip_columns * group * sizeof(*d->acc));
     }
     return d->weights && d->staged && (d->c->fused || d->acc);
 }
@@ -172,7 +181,10 @@ static bool pack_group(Direct *d, unsigned group, uint8_t *to)
     unsigned first = group * d->kernels->group;
     unsigned in_memory_first = first / conv->kernel_group * conv->kernel_group;
     RknpuInt8Weights w = {
-        .first = first - in_memory_first, .taps = taps, .tap_channels = conv->tap_channels, .depth = d->depth,
+        .first = first - in_memory_first,
+        .taps = taps,
+        .tap_channels = conv->tap_channels,
+        .depth = d->depth,
         .ow = d->ow,
     };
     uint64_t kernel_bytes = (uint64_t)taps * conv->tap_channels;
@@ -200,19 +212,27 @@ static RknpuTaskResult compute_row(Direct *d, unsigned group, const uint8_t *wei
     unsigned atoms = d->kernels->group / RKNPU_INT8_LANES;
     const uint8_t *rows[32]; /* kernel height is a 5-bit field */
     RknpuInt8Direct args = {
-        .rows = rows, .pixel_step = conv->stride_x * d->step, .tap_step = conv->dilation_x * d->step,
-        .kernel_height = conv->kernel_height, .kernel_width = conv->kernel_width, .depth = d->depth,
-        .weights = weights, .ow = d->ow, .pixels = s->columns, .out.channel = first,
+        .rows = rows,
+        .pixel_step = conv->stride_x * d->step,
+        .tap_step = conv->dilation_x * d->step,
+        .kernel_height = conv->kernel_height,
+        .kernel_width = conv->kernel_width,
+        .depth = d->depth,
+        .weights = weights,
+        .ow = d->ow,
+        .pixels = s->columns,
+        .out.channel = first,
     };
 
     for (unsigned ky = 0; ky < conv->kernel_height; ky++) {
-        rows[ky] = d->staged + ((size_t)row * conv->stride_y + ky * conv->dilation_y) * d->staged_row;
+        rows[ky] =
+            d->staged + ((size_t)row * conv->stride_y + ky * conv->dilation_y) * d->staged_row;
     }
     if (!d->c->fused) {
         args.out.acc = d->acc;
         d->kernels->direct(&args);
-        return rknpu_int8_stages(d->c, first, MIN(d->kernels->group, d->c->out.channels - first), y, s->x,
-                                 s->columns, d->acc, d->kernels->group);
+        return rknpu_int8_stages(d->c, first, MIN(d->kernels->group, d->c->out.channels - first), y,
+                                 s->x, s->columns, d->acc, d->kernels->group);
     }
     args.out.requant = &d->c->plan.requant;
     for (unsigned i = 0; i < atoms && first + i * RKNPU_INT8_LANES < d->c->out.channels; i++) {
@@ -234,7 +254,9 @@ static void load_ow(Direct *d, unsigned group)
     unsigned first = group * d->kernels->group;
 
     for (unsigned k = 0; k < d->kernels->group; k++) {
-        d->ow[k] = d->conv->add_ow && first + k < d->conv->kernels ? rknpu_conv_ow(d->c->state, first + k) : 0;
+        d->ow[k] = d->conv->add_ow && first + k < d->conv->kernels
+                       ? rknpu_conv_ow(d->c->state, first + k)
+                       : 0;
     }
 }
 
@@ -285,12 +307,13 @@ static RknpuTaskResult compute_strip(Direct *d, const RknpuStrip *strip)
     if (r == RKNPU_TASK_OK && d->c->fused && !rknpu_int8_finish_output(d->c, &d->out)) {
         r = RKNPU_TASK_WRITE_FAULT;
     }
-    return rknpu_mem_release(d->c->state->job->mem) || r != RKNPU_TASK_OK ? r : RKNPU_TASK_WRITE_FAULT;
+    return rknpu_mem_release(d->c->state->job->mem) || r != RKNPU_TASK_OK ? r
+                                                                          : RKNPU_TASK_WRITE_FAULT;
 }
 
 RknpuTaskResult rknpu_int8_direct(RknpuInt8Conv *c, bool *taken)
 {
-    Direct d = { .c = c, .conv = c->conv, .kernels = c->kernels };
+    Direct d = {.c = c, .conv = c->conv, .kernels = c->kernels};
     RknpuTaskResult r = RKNPU_TASK_OK;
 
     if (!prepare(&d)) {
@@ -304,8 +327,10 @@ RknpuTaskResult rknpu_int8_direct(RknpuInt8Conv *c, bool *taken)
     for (unsigned y = 0; r == RKNPU_TASK_OK && y < c->out.height; y += d.strip_rows) {
         for (unsigned x = 0; r == RKNPU_TASK_OK && x < c->out.width; x += d.strip_columns) {
             RknpuStrip strip = {
-                .y = y, .rows = MIN(d.strip_rows, c->out.height - y),
-                .x = x, .columns = MIN(d.strip_columns, c->out.width - x),
+                .y = y,
+                .rows = MIN(d.strip_rows, c->out.height - y),
+                .x = x,
+                .columns = MIN(d.strip_columns, c->out.width - x),
             };
 
             r = compute_strip(&d, &strip);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Integer rounding and converters; see convert.h. RK3588 TRM, CNA_CVT_CON0, DPU_OUT_CVT_*, DPU_EW_CVT_*.
+ * Integer rounding and converters; see convert.h. RK3588 TRM, CNA_CVT_CON0, DPU_OUT_CVT_*,
+ * DPU_EW_CVT_*.
  */
 #include "convert.h"
 
@@ -62,7 +63,8 @@ int64_t rknpu_add_sat(int64_t a, int64_t b)
     return limit64((Wide)a + b);
 }
 
-/* Both orders of multiply and add; the offset enters before the rounding in either (it changes parity). */
+/* Both orders of multiply and add; the offset enters before the rounding in either (it changes
+ * parity). */
 static int64_t convert(bool add_first, int64_t v, int32_t offset, int32_t scale, unsigned shift,
                        RknpuRound mode)
 {
@@ -93,9 +95,11 @@ int8_t rknpu_input_convert(const RknpuInputConvert *cvt, unsigned lane, uint8_t 
         return (int8_t)bits;
     }
     if (cvt->add_first) {
-        v = rknpu_round_shift((v + cvt->offset[set]) * cvt->scale[set], cvt->truncate[set], cvt->round);
+        v = rknpu_round_shift((v + cvt->offset[set]) * cvt->scale[set], cvt->truncate[set],
+                              cvt->round);
     } else {
-        v = rknpu_round_shift(v * cvt->scale[set], cvt->truncate[set], cvt->round) + cvt->offset[set];
+        v = rknpu_round_shift(v * cvt->scale[set], cvt->truncate[set], cvt->round) +
+            cvt->offset[set];
     }
     return (int8_t)rknpu_saturate(RKNPU_INT8, v);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Integer rounding and converters. Values are 64 bits wide; products are formed exactly and limited to
- * 64 bits afterwards, so no operand that a guest can write overflows.
+ * Integer rounding and converters. Values are 64 bits wide; products are formed exactly and limited
+ * to 64 bits afterwards, so no operand that a guest can write overflows.
  */
 #ifndef HW_NPU_CONVERT_H
 #define HW_NPU_CONVERT_H

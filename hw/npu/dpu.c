@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The DPU's stages for integer processing, and what both processings share: operand streams, EW operands
- * and the way of a run to memory. Stage order BS, BN, EW, LUT, OUT_CVT (RK3588 TRM chapter 36, DPU).
+ * The DPU's stages for integer processing, and what both processings share: operand streams, EW
+ * operands and the way of a run to memory. Stage order BS, BN, EW, LUT, OUT_CVT (RK3588 TRM chapter
+ * 36, DPU).
  */
 #include "dpu.h"
 
@@ -10,7 +11,7 @@
 
 #include "convert.h"
 
-#define ATOM_BYTES 16
+#define ATOM_BYTES      16
 #define RECORD_CHANNELS 8
 
 static unsigned record_bytes(unsigned use)
@@ -69,7 +70,7 @@ static bool read_stream(RknpuDpuState *dpu, unsigned which, const RknpuOperandSt
         dpu->mul[which] = g_new0(uint16_t, dpu->channels);
     }
     for (unsigned r = 0; r < records; r++) {
-        uint8_t record[64] = { 0 };
+        uint8_t record[64] = {0};
         uint64_t at = (uint64_t)r * bytes;
 
         if (!rknpu_mem_read(mem, RKNPU_STREAM_OPERAND, stream->base + (uint32_t)at, record,
@@ -164,7 +165,8 @@ static int64_t stage_value(const RknpuStage *stage, int64_t v, int32_t alu, int1
         v = rknpu_add_sat(v, stage->alu_minus ? -(int64_t)alu : alu);
     }
     if (stage->mul && !(stage->prelu && v >= 0)) {
-        v = rknpu_mul_shift(v, mul, v >= 0 ? stage->shift : stage->shift_negative, stage->mul_round);
+        v = rknpu_mul_shift(v, mul, v >= 0 ? stage->shift : stage->shift_negative,
+                            stage->mul_round);
     }
     if (stage->relu) {
         v = relu(v, stage->relux, stage->relux_max);
@@ -343,7 +345,7 @@ static bool store_atoms(RknpuDpuState *dpu, const RknpuRun *run, const uint8_t *
 bool rknpu_dpu_store_int(RknpuDpuState *dpu, const RknpuRun *run, const int64_t *values)
 {
     RknpuType type = dpu->dpu->out.type;
-    uint8_t atoms[RKNPU_RUN_PIXELS * ATOM_BYTES] = { 0 };
+    uint8_t atoms[RKNPU_RUN_PIXELS * ATOM_BYTES] = {0};
 
     for (unsigned i = 0; i < run->pixels * run->lanes; i++) {
         uint8_t *atom = atoms + i / run->lanes * ATOM_BYTES;
@@ -360,7 +362,7 @@ bool rknpu_dpu_store_int(RknpuDpuState *dpu, const RknpuRun *run, const int64_t 
 bool rknpu_dpu_store_float(RknpuDpuState *dpu, const RknpuRun *run, const float *values)
 {
     RknpuType type = dpu->dpu->out.type;
-    uint8_t atoms[RKNPU_RUN_PIXELS * ATOM_BYTES] = { 0 };
+    uint8_t atoms[RKNPU_RUN_PIXELS * ATOM_BYTES] = {0};
 
     for (unsigned i = 0; i < run->pixels * run->lanes; i++) {
         uint8_t *atom = atoms + i / run->lanes * ATOM_BYTES;

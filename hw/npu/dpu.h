@@ -27,19 +27,20 @@ typedef struct RknpuRun {
 } RknpuRun;
 
 #define RKNPU_RUN_PIXELS 64 /* most pixels of one run */
-#define RKNPU_RUN_LANES 32  /* most lanes of one run (int4) */
+#define RKNPU_RUN_LANES  32 /* most lanes of one run (int4) */
 
 /* Per-channel operands of BS and BN, read once a task; EW operands are read a run at a time. */
 typedef struct RknpuDpuState {
     RknpuJob *job;
     const RknpuDpu *dpu;
-    unsigned channels;   /* entries of the arrays below */
-    uint32_t *alu[2];    /* [0] BS, [1] BN: operand bits per channel, or NULL: from the register */
+    unsigned channels; /* entries of the arrays below */
+    uint32_t *alu[2];  /* [0] BS, [1] BN: operand bits per channel, or NULL: from the register */
     uint16_t *mul[2];
-    int16_t *cpend;      /* BS stream's CPEND members, or NULL */
+    int16_t *cpend; /* BS stream's CPEND members, or NULL */
 } RknpuDpuState;
 
-/* Reads the operand streams and counts their traffic. NULL = `*result` tells: READ_FAULT or INVALID. */
+/* Reads the operand streams and counts their traffic. NULL = `*result` tells: READ_FAULT or
+ * INVALID. */
 RknpuDpuState *rknpu_dpu_open(RknpuJob *job, const RknpuDpu *dpu, RknpuTaskResult *result);
 void rknpu_dpu_close(RknpuDpuState *dpu);
 
@@ -51,14 +52,14 @@ RknpuTaskResult rknpu_dpu_int(RknpuDpuState *dpu, const RknpuRun *run, int64_t *
 RknpuTaskResult rknpu_dpu_float(RknpuDpuState *dpu, const RknpuRun *run, float *values);
 
 /*
- * EW's operands of a run, raw bits sign-extended (integer types) or as stored (floating types), one per
- * value. False = read fault.
+ * EW's operands of a run, raw bits sign-extended (integer types) or as stored (floating types), one
+ * per value. False = read fault.
  */
 bool rknpu_dpu_ew_operands(RknpuDpuState *dpu, const RknpuRun *run, int64_t *operands);
 
 /*
- * Stores a run to memory; values are already in the output's range. Floating types are given as float.
- * False = write fault.
+ * Stores a run to memory; values are already in the output's range. Floating types are given as
+ * float. False = write fault.
  */
 bool rknpu_dpu_store_int(RknpuDpuState *dpu, const RknpuRun *run, const int64_t *values);
 bool rknpu_dpu_store_float(RknpuDpuState *dpu, const RknpuRun *run, const float *values);

@@ -9,7 +9,7 @@
 #include <glib.h>
 #include <math.h>
 
-#define EXACT 0x1p51
+#define EXACT       0x1p51
 #define INT32_BOUND 0x1p31
 
 typedef struct Builder {
@@ -40,12 +40,14 @@ static double *new_array(Builder *b, unsigned which)
     return array;
 }
 
-static int32_t alu_operand(const Builder *b, const RknpuStage *stage, unsigned which, unsigned channel)
+static int32_t alu_operand(const Builder *b, const RknpuStage *stage, unsigned which,
+                           unsigned channel)
 {
     return stage->alu_from_memory ? b->dpu->alu[which][channel] : stage->alu_operand;
 }
 
-static int16_t mul_operand(const Builder *b, const RknpuStage *stage, unsigned which, unsigned channel)
+static int16_t mul_operand(const Builder *b, const RknpuStage *stage, unsigned which,
+                           unsigned channel)
 {
     return stage->mul_from_memory ? b->dpu->mul[which][channel] : stage->mul_operand;
 }
@@ -91,7 +93,8 @@ static bool plan_mul(Builder *b, const RknpuStage *stage, unsigned which)
     double *positive, *negative, most = 1;
     unsigned least = MIN(stage->shift, stage->shift_negative);
 
-    if (!op || stage->mul_round != RKNPU_ROUND_HALF_EVEN || MAX(stage->shift, stage->shift_negative) > 63) {
+    if (!op || stage->mul_round != RKNPU_ROUND_HALF_EVEN ||
+        MAX(stage->shift, stage->shift_negative) > 63) {
         return false;
     }
     op->a = positive = new_array(b, 0);
@@ -158,7 +161,8 @@ static bool plan_ew(Builder *b, const RknpuEw *ew)
     if (ew->op) {
         if (ew->mul || (ew->alu != RKNPU_ALU_ADD && ew->alu != RKNPU_ALU_MINUS) ||
             ew->source != RKNPU_EW_PIXEL || ew->cube.type != RKNPU_INT8 ||
-            (ew->convert && (ew->convert_round != RKNPU_ROUND_HALF_EVEN || ew->convert_shift > 63))) {
+            (ew->convert &&
+             (ew->convert_round != RKNPU_ROUND_HALF_EVEN || ew->convert_shift > 63))) {
             return false;
         }
         op = new_op(b, RKNPU_REQUANT_EW_ADD);
@@ -168,8 +172,7 @@ static bool plan_ew(Builder *b, const RknpuEw *ew)
         b->plan->needs_operand = true;
         op->sign = ew->alu == RKNPU_ALU_MINUS ? -1 : 1;
         op->high = ew->convert ? ldexp(ew->convert_scale, -(int)ew->convert_shift) : 1;
-        op->low = !ew->convert ? 0
-                               : ew->convert_offset * (ew->convert_add_first ? op->high : 1.0);
+        op->low = !ew->convert ? 0 : ew->convert_offset * (ew->convert_add_first ? op->high : 1.0);
         most = fabs(op->high) * 128 + fabs(op->low);
         if (ew->convert && ldexp(most, (int)ew->convert_shift) >= EXACT) {
             return false;
@@ -200,12 +203,13 @@ bool rknpu_requant_plan(RknpuRequantPlan *plan, const RknpuDpuState *dpu, const 
     Builder b = {
         .plan = plan,
         .dpu = dpu,
-        .channels = (dpu->channels + RKNPU_INT8_GROUP_MAX - 1) / RKNPU_INT8_GROUP_MAX * RKNPU_INT8_GROUP_MAX,
+        .channels = (dpu->channels + RKNPU_INT8_GROUP_MAX - 1) / RKNPU_INT8_GROUP_MAX *
+                    RKNPU_INT8_GROUP_MAX,
         .bound = acc_bound,
     };
     const RknpuDpu *d = dpu->dpu;
 
-    *plan = (RknpuRequantPlan){ 0 };
+    *plan = (RknpuRequantPlan){0};
     if (conv->truncate) {
         if (conv->truncate_round != RKNPU_ROUND_HALF_EVEN ||
             b.bound + ldexp(1, (int)conv->truncate) >= INT32_BOUND) {
@@ -229,7 +233,8 @@ void rknpu_requant_plan_free(RknpuRequantPlan *plan)
 
 bool rknpu_requant_is_identity(const RknpuDpu *dpu, const RknpuConv *conv)
 {
-    return !dpu->bs.active && !dpu->bn.active && !dpu->ew.active && !dpu->lut.active && !conv->truncate &&
-           dpu->convert.scale == 1 && dpu->convert.shift == 0 && dpu->convert.offset == 0 &&
+    return !dpu->bs.active && !dpu->bn.active && !dpu->ew.active && !dpu->lut.active &&
+           !conv->truncate && dpu->convert.scale == 1 && dpu->convert.shift == 0 &&
+           dpu->convert.offset == 0 &&
            (dpu->out.type == RKNPU_INT32 || dpu->out.type == RKNPU_FP32);
 }

@@ -14,8 +14,9 @@ typedef struct RknpuRequantPlan {
 } RknpuRequantPlan;
 
 /*
- * True when the task's stages have such a list and no value can leave the range in which doubles are
- * exact; `acc_bound` limits |accumulator|. False: run the stages of dpu.c. Free the plan in both cases.
+ * True when the task's stages have such a list and no value can leave the range in which doubles
+ * are exact; `acc_bound` limits |accumulator|. False: run the stages of dpu.c. Free the plan in
+ * both cases.
  */
 bool rknpu_requant_plan(RknpuRequantPlan *plan, const RknpuDpuState *dpu, const RknpuConv *conv,
                         int64_t acc_bound);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Working memory that a worker thread keeps from task to task: a fresh allocation costs a page fault per
- * 4 KiB, more than packing the weights that go into it.
+ * Working memory that a worker thread keeps from task to task: a fresh allocation costs a page
+ * fault per 4 KiB, more than packing the weights that go into it.
  */
 #ifndef HW_NPU_SCRATCH_H
 #define HW_NPU_SCRATCH_H
@@ -19,8 +19,8 @@ typedef enum RknpuScratch {
 } RknpuScratch;
 
 /*
- * At least `bytes` bytes, 64-byte aligned, contents undefined; valid until the thread asks for the same
- * buffer again. NULL = no memory. The thread's end frees it.
+ * At least `bytes` bytes, 64-byte aligned, contents undefined; valid until the thread asks for the
+ * same buffer again. NULL = no memory. The thread's end frees it.
  */
 void *rknpu_scratch(RknpuScratch which, size_t bytes);
 

@@ -2,9 +2,9 @@
 /*
  * Registers of one task -> RknpuTask, checked once.
  *
- * The unit mask decides what a task is, register contents do not: with DPU_RDMA left out no operand is
- * read, whatever the stage registers say (RK3588 TRM, GLOBAL_OPERATION_ENABLE). A mode that no file of
- * the model computes is reported by name here, so the computing files need no such test.
+ * The unit mask decides what a task is, register contents do not: with DPU_RDMA left out no operand
+ * is read, whatever the stage registers say (RK3588 TRM, GLOBAL_OPERATION_ENABLE). A mode that no
+ * file of the model computes is reported by name here, so the computing files need no such test.
  */
 #include "task.h"
 
@@ -91,7 +91,7 @@ static RknpuTaskResult check_conv_modes(const RknpuJob *job)
         RknpuFieldId id;
         const char *name;
     } modes[] = {
-        { RKNPU_F_DECONV, "CNA CONV_CON1 DECONV" },
+        {RKNPU_F_DECONV, "CNA CONV_CON1 DECONV"},
     };
 
     for (unsigned i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
@@ -107,8 +107,9 @@ static RknpuTaskResult check_conv_modes(const RknpuJob *job)
 }
 
 /*
- * Feature cube (docs/hardware-notes.md, "Feature cube"). In the four-line form SURF_STRIDE counts from the
- * end of a surface's first group of lines; packed pixels and GROUP_LINE_OFF have plain lines.
+ * Feature cube (docs/hardware-notes.md, "Feature cube"). In the four-line form SURF_STRIDE counts
+ * from the end of a surface's first group of lines; packed pixels and GROUP_LINE_OFF have plain
+ * lines.
  */
 static RknpuTaskResult decode_input(const RknpuJob *job, RknpuConv *conv)
 {
@@ -180,9 +181,10 @@ static RknpuTaskResult decode_input_convert(const RknpuJob *job, RknpuConv *conv
 }
 
 /*
- * Channels stored per tap in the last depthwise group. Mesa 26.2.6 packs by the real channel count, and
- * its networks are right only when the reader does the same; WEIGHT_SIZE1 gives another value for 33..47
- * channels in that group and for 17..31 behind a full group (docs/hardware-notes.md, "Depthwise tails").
+ * Channels stored per tap in the last depthwise group. Mesa 26.2.6 packs by the real channel count,
+ * and its networks are right only when the reader does the same; WEIGHT_SIZE1 gives another value
+ * for 33..47 channels in that group and for 17..31 behind a full group (docs/hardware-notes.md,
+ * "Depthwise tails").
  */
 static unsigned depthwise_last_pitch(const RknpuJob *job, const RknpuConv *conv)
 {
@@ -205,15 +207,16 @@ static RknpuTaskResult decode_weights(const RknpuJob *job, RknpuConv *conv)
     static const struct {
         uint8_t group, slice, depthwise_group; /* 0: no such mode */
     } shape[] = {
-        [RKNPU_INT8] = { 32, 32, 64 }, [RKNPU_INT16] = { 16, 32, 32 }, [RKNPU_FP16] = { 16, 32, 32 },
-        [RKNPU_BF16] = { 16, 32, 32 }, [RKNPU_INT4] = { 64, 32, 0 },   [RKNPU_TF32] = { 16, 16, 0 },
+        [RKNPU_INT8] = {32, 32, 64}, [RKNPU_INT16] = {16, 32, 32}, [RKNPU_FP16] = {16, 32, 32},
+        [RKNPU_BF16] = {16, 32, 32}, [RKNPU_INT4] = {64, 32, 0},   [RKNPU_TF32] = {16, 16, 0},
     };
     uint64_t per_kernel = field(job, RKNPU_F_WEIGHT_BYTES_PER_KERNEL);
     unsigned taps = conv->kernel_width * conv->kernel_height;
 
     conv->weight_base = address(job, RKNPU_F_DCOMP_ADDR0);
     conv->kernels = field(job, RKNPU_F_WEIGHT_KERNELS);
-    conv->kernel_group = conv->depthwise ? shape[conv->type].depthwise_group : shape[conv->type].group;
+    conv->kernel_group =
+        conv->depthwise ? shape[conv->type].depthwise_group : shape[conv->type].group;
     conv->slice = shape[conv->type].slice;
     if (conv->kernel_group == 0) {
         return unimplemented(job, "depthwise CONV_MODE with PROC_PRECISION", conv->type);
@@ -223,9 +226,11 @@ static RknpuTaskResult decode_weights(const RknpuJob *job, RknpuConv *conv)
     }
     conv->tap_channels = per_kernel * 8 / rknpu_type_bits(conv->type) / taps;
     if (conv->packed_quads) {
-        /* One kernel row is 16 bytes: four columns of four channels; what the picture lacks is neutral. */
+        /* One kernel row is 16 bytes: four columns of four channels; what the picture lacks is
+         * neutral. */
         if (conv->kernel_width > 4 || conv->depthwise || conv->type != RKNPU_INT8) {
-            return unimplemented(job, "CNA CONV_CON1 ARGB_IN with a kernel of width", conv->kernel_width);
+            return unimplemented(job, "CNA CONV_CON1 ARGB_IN with a kernel of width",
+                                 conv->kernel_width);
         }
         conv->tap_channels = conv->input.atom;
     } else if (!conv->depthwise && conv->type == RKNPU_INT8) {
@@ -235,7 +240,8 @@ static RknpuTaskResult decode_weights(const RknpuJob *job, RknpuConv *conv)
         return invalid(job, "CNA WEIGHT_SIZE1", per_kernel);
     }
     conv->depthwise_order = job->chip->depthwise_weights == RKNPU_DW_WITH_ZERO_POINT
-                                ? RKNPU_DW_ORDER_PAIRS : RKNPU_DW_ORDER_PLAIN;
+                                ? RKNPU_DW_ORDER_PAIRS
+                                : RKNPU_DW_ORDER_PLAIN;
     conv->last_pitch = conv->depthwise ? depthwise_last_pitch(job, conv) : 0;
     conv->weight_bytes = field(job, RKNPU_F_WEIGHT_BYTES);
     return RKNPU_TASK_OK;
@@ -251,7 +257,8 @@ static RknpuTaskResult decode_compression(const RknpuJob *job, RknpuConv *conv)
     if (!conv->compressed) {
         return RKNPU_TASK_OK;
     }
-    if (value != control || !rknpu_has_field(job->chip, RKNPU_F_DCOMP_AMOUNT_0) || conv->type != RKNPU_INT8) {
+    if (value != control || !rknpu_has_field(job->chip, RKNPU_F_DCOMP_AMOUNT_0) ||
+        conv->type != RKNPU_INT8) {
         return unimplemented(job, "CNA DCOMP_CTRL", value);
     }
     if (field(job, RKNPU_F_DCOMP_REGNUM) != lane_registers) {
@@ -280,8 +287,8 @@ static RknpuTaskResult decode_type(const RknpuJob *job, RknpuConv *conv)
 }
 
 /*
- * What the CBUF still holds from the task before is not read again. The addresses stay valid, so the
- * computation reads memory all the same; only the traffic counters care.
+ * What the CBUF still holds from the task before is not read again. The addresses stay valid, so
+ * the computation reads memory all the same; only the traffic counters care.
  */
 static void decode_reuse(const RknpuJob *job, RknpuConv *conv)
 {
@@ -294,11 +301,15 @@ static void decode_reuse(const RknpuJob *job, RknpuConv *conv)
     conv->reads_weights = !field(job, RKNPU_F_WEIGHT_REUSE);
     conv->reads_features = true;
     if (field(job, RKNPU_F_DATA_REUSE)) {
-        staged = rknpu_has_field(job->chip, RKNPU_F_STAGED_HEIGHT) ? field(job, RKNPU_F_STAGED_HEIGHT) : 0;
+        staged = rknpu_has_field(job->chip, RKNPU_F_STAGED_HEIGHT)
+                     ? field(job, RKNPU_F_STAGED_HEIGHT)
+                     : 0;
         conv->reads_features = staged != 0;
     }
-    conv->first_staged_row = conv->input.height - (staged < conv->input.height ? staged : conv->input.height);
-    /* Where the staged height has a field, the address is that of the first staged row, not of the window. */
+    conv->first_staged_row =
+        conv->input.height - (staged < conv->input.height ? staged : conv->input.height);
+    /* Where the staged height has a field, the address is that of the first staged row, not of the
+     * window. */
     if (conv->reads_features) {
         conv->input.base -= (uint32_t)(conv->first_staged_row * conv->input.line_pitch);
     }
@@ -347,27 +358,30 @@ typedef struct StageFields {
 } StageFields;
 
 static const StageFields bs_fields = {
-    "DPU BS_CFG", RKNPU_F_BS_CFG, RKNPU_F_BS_ALU_OPERAND, RKNPU_F_BS_MUL_OPERAND, RKNPU_F_BS_MUL_SHIFT,
-    RKNPU_F_BS_MUL_SHIFT_NEG, RKNPU_F_BS_MUL_SRC, RKNPU_F_BS_RELUX_CMP, RKNPU_F_BRDMA_DATA_USE,
+    "DPU BS_CFG",           RKNPU_F_BS_CFG,       RKNPU_F_BS_ALU_OPERAND,
+    RKNPU_F_BS_MUL_OPERAND, RKNPU_F_BS_MUL_SHIFT, RKNPU_F_BS_MUL_SHIFT_NEG,
+    RKNPU_F_BS_MUL_SRC,     RKNPU_F_BS_RELUX_CMP, RKNPU_F_BRDMA_DATA_USE,
     RKNPU_F_BS_BASE_ADDR,
 };
 static const StageFields bn_fields = {
-    "DPU BN_CFG", RKNPU_F_BN_CFG, RKNPU_F_BN_ALU_OPERAND, RKNPU_F_BN_MUL_OPERAND, RKNPU_F_BN_MUL_SHIFT,
-    RKNPU_F_BN_MUL_SHIFT_NEG, RKNPU_F_BN_MUL_SRC, RKNPU_F_BN_RELUX_CMP, RKNPU_F_NRDMA_DATA_USE,
+    "DPU BN_CFG",           RKNPU_F_BN_CFG,       RKNPU_F_BN_ALU_OPERAND,
+    RKNPU_F_BN_MUL_OPERAND, RKNPU_F_BN_MUL_SHIFT, RKNPU_F_BN_MUL_SHIFT_NEG,
+    RKNPU_F_BN_MUL_SRC,     RKNPU_F_BN_RELUX_CMP, RKNPU_F_NRDMA_DATA_USE,
     RKNPU_F_BN_BASE_ADDR,
 };
 
 /*
- * A stage that wants a member from memory that the reader does not deliver keeps the register's operand;
- * drivers never do that, so it is worth a line.
+ * A stage that wants a member from memory that the reader does not deliver keeps the register's
+ * operand; drivers never do that, so it is worth a line.
  */
-static bool from_memory(const RknpuJob *job, const RknpuStage *stage, unsigned member, const char *name)
+static bool from_memory(const RknpuJob *job, const RknpuStage *stage, unsigned member,
+                        const char *name)
 {
     if (stage->stream.use & member) {
         return true;
     }
-    rknpu_report(job, RKNPU_EVENT_GUEST_ERROR, member, "%s: operand from memory, but DPU_RDMA reads none",
-                 name);
+    rknpu_report(job, RKNPU_EVENT_GUEST_ERROR, member,
+                 "%s: operand from memory, but DPU_RDMA reads none", name);
     return false;
 }
 
@@ -381,7 +395,8 @@ static RknpuTaskResult decode_stage(const RknpuJob *job, const StageFields *f, R
     stage->stream.base = address(job, f->base);
     stage->clamp_min = INT32_MIN;
     stage->clamp_max = INT32_MAX;
-    /* All zero would multiply by a zero operand: programs that never write the register run on boards. */
+    /* All zero would multiply by a zero operand: programs that never write the register run on
+     * boards. */
     stage->active = cfg != 0 && !(cfg & STAGE_BYPASS);
     if (!stage->active) {
         return RKNPU_TASK_OK;
@@ -406,15 +421,15 @@ static RknpuTaskResult decode_stage(const RknpuJob *job, const StageFields *f, R
     stage->relux_max = field(job, f->relux);
     stage->alu_from_memory = stage->alu && (cfg & STAGE_ALU_SRC_MEMORY) &&
                              from_memory(job, stage, RKNPU_OPERAND_ALU, f->name);
-    stage->mul_from_memory = stage->mul && field(job, f->mul_src) &&
-                             from_memory(job, stage, RKNPU_OPERAND_MUL, f->name);
+    stage->mul_from_memory =
+        stage->mul && field(job, f->mul_src) && from_memory(job, stage, RKNPU_OPERAND_MUL, f->name);
     return RKNPU_TASK_OK;
 }
 
 /* EW's operand size is coded alike in EW_CFG and ERDMA_CFG; floating processing reads floats. */
 static RknpuType ew_type(const RknpuJob *job, RknpuType proc)
 {
-    static const RknpuType integer[] = { RKNPU_INT4, RKNPU_INT8, RKNPU_INT16, RKNPU_INT32 };
+    static const RknpuType integer[] = {RKNPU_INT4, RKNPU_INT8, RKNPU_INT16, RKNPU_INT32};
     unsigned code = field(job, RKNPU_F_ERDMA_DATA_SIZE) & 3;
 
     if (rknpu_type_is_float(proc) && code >= 2) {
@@ -430,8 +445,9 @@ static RknpuTaskResult decode_ew_source(const RknpuJob *job, RknpuType proc, Rkn
     RknpuEwCube *cube = &ew->cube;
 
     if (!(job->unit_mask & RKNPU_UNIT_DPU_RDMA) || field(job, RKNPU_F_ERDMA_DISABLE)) {
-        rknpu_report(job, RKNPU_EVENT_GUEST_ERROR, 0,
-                     "DPU EW_CFG: operand from memory, but ERDMA is off: stage passes its input on");
+        rknpu_report(
+            job, RKNPU_EVENT_GUEST_ERROR, 0,
+            "DPU EW_CFG: operand from memory, but ERDMA is off: stage passes its input on");
         ew->op = false;
         return RKNPU_TASK_OK;
     }
@@ -459,8 +475,8 @@ static RknpuTaskResult decode_ew_source(const RknpuJob *job, RknpuType proc, Rkn
 static bool ew_integer_known(const RknpuEw *ew)
 {
     return !ew->binary && !ew->equal &&
-           (ew->mul || ew->alu == RKNPU_ALU_MAX || ew->alu == RKNPU_ALU_MIN || ew->alu == RKNPU_ALU_ADD ||
-            ew->alu == RKNPU_ALU_MINUS);
+           (ew->mul || ew->alu == RKNPU_ALU_MAX || ew->alu == RKNPU_ALU_MIN ||
+            ew->alu == RKNPU_ALU_ADD || ew->alu == RKNPU_ALU_MINUS);
 }
 
 static RknpuTaskResult decode_ew(const RknpuJob *job, RknpuType proc, RknpuEw *ew, RknpuLut *lut)
@@ -496,7 +512,8 @@ static RknpuTaskResult decode_ew(const RknpuJob *job, RknpuType proc, RknpuEw *e
     for (unsigned i = 0; i < 8; i++) {
         ew->operand[i] = field(job, RKNPU_F_EW_OPERAND_0 + i);
     }
-    if (ew->op && (ew->alu > RKNPU_ALU_CEIL || (!rknpu_type_is_float(proc) && !ew_integer_known(ew)))) {
+    if (ew->op &&
+        (ew->alu > RKNPU_ALU_CEIL || (!rknpu_type_is_float(proc) && !ew_integer_known(ew)))) {
         return unimplemented(job, "DPU EW_CFG operation", cfg);
     }
     if (ew->op && (cfg & EW_OP_SRC_MEMORY)) {
@@ -548,7 +565,8 @@ static RknpuTaskResult decode_output(const RknpuJob *job, RknpuType proc, RknpuO
         return invalid(job, "DPU DATA_FORMAT OUT_PRECISION", precision);
     }
     if (!rknpu_type_is_float(proc) && (precision == RKNPU_FP16 || precision == RKNPU_BF16)) {
-        return unimplemented(job, "integer processing with DPU DATA_FORMAT OUT_PRECISION", precision);
+        return unimplemented(job, "integer processing with DPU DATA_FORMAT OUT_PRECISION",
+                             precision);
     }
     out->type = precision;
     out->base = address(job, RKNPU_F_DST_BASE_ADDR);
@@ -581,10 +599,10 @@ static RknpuTaskResult check_dpu_modes(const RknpuJob *job)
         RknpuFieldId id;
         const char *name;
     } modes[] = {
-        { RKNPU_F_TP_EN, "DPU FEATURE_MODE_CFG TP_EN" },
-        { RKNPU_F_RGP_TYPE, "DPU FEATURE_MODE_CFG RGP_TYPE" },
-        { RKNPU_F_RGP_CNTER, "DPU BS_OW_CFG RGP_CNTER" },
-        { RKNPU_F_MINMAX_CTL, "DPU DATA_CUBE_HEIGHT MINMAX_CTL" },
+        {RKNPU_F_TP_EN, "DPU FEATURE_MODE_CFG TP_EN"},
+        {RKNPU_F_RGP_TYPE, "DPU FEATURE_MODE_CFG RGP_TYPE"},
+        {RKNPU_F_RGP_CNTER, "DPU BS_OW_CFG RGP_CNTER"},
+        {RKNPU_F_MINMAX_CTL, "DPU DATA_CUBE_HEIGHT MINMAX_CTL"},
     };
 
     for (unsigned i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
@@ -624,9 +642,9 @@ static RknpuTaskResult decode_dpu(const RknpuJob *job, RknpuTask *task)
 }
 
 /*
- * A pass of a DPU-only task is one input atom. When its results fill more output atoms than SIZE_E says,
- * only that many are written: fp16 sums with fp32 output and SIZE_E 0 leave the first four channels of
- * eight where programs find them on a board (allbilly/rk3588, elementwise fp32).
+ * A pass of a DPU-only task is one input atom. When its results fill more output atoms than SIZE_E
+ * says, only that many are written: fp16 sums with fp32 output and SIZE_E 0 leave the first four
+ * channels of eight where programs find them on a board (allbilly/rk3588, elementwise fp32).
  */
 static void limit_passes(const RknpuCube *in, RknpuOutput *out)
 {
@@ -649,7 +667,8 @@ static RknpuTaskResult decode_flying(const RknpuJob *job, RknpuCube *in, RknpuOu
     in->pixel_bytes = ATOM_BYTES;
     in->line_pitch = (in->width + field(job, RKNPU_F_SRC_LINE_NOTCH)) * ATOM_BYTES;
     in->group_pitch = 4 * in->line_pitch;
-    in->surface_pitch = (int64_t)in->width * in->height * ATOM_BYTES + field(job, RKNPU_F_SURF_NOTCH);
+    in->surface_pitch =
+        (int64_t)in->width * in->height * ATOM_BYTES + field(job, RKNPU_F_SURF_NOTCH);
     if (field(job, RKNPU_F_UNPOOLING)) {
         return unimplemented(job, "DPU_RDMA SRC_DMA_CFG UNPOOLING", field(job, RKNPU_F_UNPOOLING));
     }
@@ -723,11 +742,13 @@ static RknpuTaskResult decode_kind(const RknpuJob *job, RknpuTaskKind *kind)
         *kind = RKNPU_TASK_FLYING;
     } else {
         rknpu_report(job, RKNPU_EVENT_GUEST_ERROR, job->unit_mask,
-                     "unit mask 0x%x with DPU FLYING_MODE %u makes no task", job->unit_mask, flying);
+                     "unit mask 0x%x with DPU FLYING_MODE %u makes no task", job->unit_mask,
+                     flying);
         return RKNPU_TASK_INVALID;
     }
     if (field(job, RKNPU_F_OUTPUT_MODE) != 2) {
-        return unimplemented(job, "DPU FEATURE_MODE_CFG OUTPUT_MODE", field(job, RKNPU_F_OUTPUT_MODE));
+        return unimplemented(job, "DPU FEATURE_MODE_CFG OUTPUT_MODE",
+                             field(job, RKNPU_F_OUTPUT_MODE));
     }
     return RKNPU_TASK_OK;
 }
@@ -736,7 +757,7 @@ RknpuTaskResult rknpu_task_decode(const RknpuJob *job, RknpuTask *task)
 {
     RknpuTaskResult r;
 
-    *task = (RknpuTask){ 0 };
+    *task = (RknpuTask){0};
     r = decode_kind(job, &task->kind);
     if (r != RKNPU_TASK_OK) {
         return r;

@@ -4,10 +4,11 @@
  * RknpuTask; conv.c, dpu.c, flying.c and ppu.c compute from it and see neither registers nor chips.
  *
  * Units: sizes in elements, pitches and bases in bytes, every field plain (nothing is "minus one").
- * Device addresses are 32 bits and wrap, as the DMA engines' adders do; TASK_DMA_BASE_ADDR is included.
+ * Device addresses are 32 bits and wrap, as the DMA engines' adders do; TASK_DMA_BASE_ADDR is
+ * included.
  *
- * Facts: RK3588 TRM Part 1 chapter 36 (registers); docs/arithmetic.md says how a number travels through
- * the stages.
+ * Facts: RK3588 TRM Part 1 chapter 36 (registers); docs/arithmetic.md says how a number travels
+ * through the stages.
  */
 #ifndef HW_NPU_TASK_H
 #define HW_NPU_TASK_H
@@ -54,39 +55,40 @@ typedef enum RknpuDepthwiseOrder {
 
 /* The convolution sequencer: CNA and CORE up to the 32-bit accumulator. */
 typedef struct RknpuConv {
-    RknpuType type;          /* of features and weights in the multipliers */
+    RknpuType type; /* of features and weights in the multipliers */
     bool depthwise;
     RknpuCube input;
-    unsigned width_limit;    /* columns from here on count as padding */
-    unsigned real_channels;  /* without padding lanes; for counting work */
-    bool reads_features;     /* false: the CBUF holds them since the task before */
+    unsigned width_limit;      /* columns from here on count as padding */
+    unsigned real_channels;    /* without padding lanes; for counting work */
+    bool reads_features;       /* false: the CBUF holds them since the task before */
     unsigned first_staged_row; /* rows before it stayed in the CBUF */
     unsigned kernel_width, kernel_height;
     unsigned stride_x, stride_y;
     unsigned dilation_x, dilation_y; /* distance of taps, at least 1 */
     unsigned pad_left, pad_top;
-    uint16_t pad_bits;       /* PAD_CON1's low half: int8 uses the low byte */
-    bool right_pad_is_zero;  /* columns behind the picture are raw zeros that go through `convert` */
+    uint16_t pad_bits;      /* PAD_CON1's low half: int8 uses the low byte */
+    bool right_pad_is_zero; /* columns behind the picture are raw zeros that go through `convert` */
     RknpuInputConvert convert;
 
     uint32_t weight_base;
-    uint64_t weight_bytes;   /* what the weight reader moves */
-    bool compressed;         /* DCOMP: dcomp.c makes the raw stream of weight_bytes first */
+    uint64_t weight_bytes;    /* what the weight reader moves */
+    bool compressed;          /* DCOMP: dcomp.c makes the raw stream of weight_bytes first */
     uint64_t lane_blocks[16]; /* 16-byte blocks of each compressed lane */
-    bool reads_weights;      /* false: the CBUF holds them since the task before */
-    unsigned kernels;        /* kernels in memory; further output channels accumulate 0 */
-    unsigned tap_channels;   /* channels stored per tap (direct) or in all groups together (depthwise) */
-    unsigned kernel_group;   /* kernels stored together (direct); channels of a group (depthwise) */
-    unsigned slice;          /* channels stored together (direct) */
-    unsigned last_pitch;     /* channels stored per tap in the last depthwise group */
+    bool reads_weights;       /* false: the CBUF holds them since the task before */
+    unsigned kernels;         /* kernels in memory; further output channels accumulate 0 */
+    unsigned
+        tap_channels; /* channels stored per tap (direct) or in all groups together (depthwise) */
+    unsigned kernel_group; /* kernels stored together (direct); channels of a group (depthwise) */
+    unsigned slice;        /* channels stored together (direct) */
+    unsigned last_pitch;   /* channels stored per tap in the last depthwise group */
     RknpuDepthwiseOrder depthwise_order;
-    bool packed_quads;       /* packed pixels whose weights are [ky][kernel][kx 4][channel 4] */
+    bool packed_quads; /* packed pixels whose weights are [ky][kernel][kx 4][channel 4] */
 
-    bool add_ow;             /* accumulator += OW * sum of inputs */
-    bool ow_from_memory;     /* OW is the CPEND member of the BS operand stream */
+    bool add_ow;         /* accumulator += OW * sum of inputs */
+    bool ow_from_memory; /* OW is the CPEND member of the BS operand stream */
     int32_t ow;
     bool sum_without_padding;
-    unsigned truncate;       /* CLIP_TRUNCATE */
+    unsigned truncate; /* CLIP_TRUNCATE */
     RknpuRound truncate_round;
 } RknpuConv;
 
@@ -98,8 +100,8 @@ enum {
 };
 
 /*
- * Per-channel operands in memory. `use` names the members; ALU alone is a packed array of s32, else 8
- * channels share a record: 8 ALU, then 8 CPEND, then 8 MUL, absent members left out.
+ * Per-channel operands in memory. `use` names the members; ALU alone is a packed array of s32, else
+ * 8 channels share a record: 8 ALU, then 8 CPEND, then 8 MUL, absent members left out.
  */
 typedef struct RknpuOperandStream {
     uint32_t base;
@@ -120,11 +122,11 @@ typedef struct RknpuStage {
     unsigned shift;       /* of products of values >= 0 */
     unsigned shift_negative;
     RknpuRound mul_round;
-    bool prelu;           /* only negative values are multiplied */
+    bool prelu; /* only negative values are multiplied */
     bool relu;
-    bool relux;           /* clamp to [0, relux_max] */
-    uint32_t relux_max;   /* bits: s32, float path fp32 */
-    int32_t clamp_min;    /* RK3576's clamp pair; the type's limits = no clamp */
+    bool relux;         /* clamp to [0, relux_max] */
+    uint32_t relux_max; /* bits: s32, float path fp32 */
+    int32_t clamp_min;  /* RK3576's clamp pair; the type's limits = no clamp */
     int32_t clamp_max;
 } RknpuStage;
 
@@ -149,10 +151,10 @@ typedef enum RknpuEwSource {
 } RknpuEwSource;
 
 /*
- * EW's operand cube. Combined: even surfaces at base[0], odd ones at base[1], pitch per pair; else only
- * base[0]. Address of atom (s, y, x) in bytes:
- *   combined  base[s % 2] + (s / 2) * surface_pitch[s % 2] + y * line_pitch + x * 16
- *   else      base[0] + s * surface_pitch[0] + y * line_pitch + x * 16
+ * EW's operand cube. Combined: even surfaces at base[0], odd ones at base[1], pitch per pair; else
+ * only base[0]. Address of atom (s, y, x) in bytes: combined  base[s % 2] + (s / 2) *
+ * surface_pitch[s % 2] + y * line_pitch + x * 16 else      base[0] + s * surface_pitch[0] + y *
+ * line_pitch + x * 16
  */
 typedef struct RknpuEwCube {
     RknpuType type;
@@ -167,10 +169,10 @@ uint32_t rknpu_ew_address(const RknpuEwCube *cube, unsigned surface, unsigned y,
 /* Element-wise stage: operand converter, operation, ReLU. */
 typedef struct RknpuEw {
     bool active;
-    bool op;              /* false: values pass (the LUT may still be on) */
-    bool mul;             /* multiply; else `alu` */
+    bool op;  /* false: values pass (the LUT may still be on) */
+    bool mul; /* multiply; else `alu` */
     RknpuAlu alu;
-    bool binary, equal;   /* compare modes of the ALU */
+    bool binary, equal; /* compare modes of the ALU */
     RknpuEwSource source;
     RknpuEwCube cube;
     uint32_t operand[8];
@@ -180,7 +182,7 @@ typedef struct RknpuEw {
     int32_t convert_scale;
     unsigned convert_shift;
     RknpuRound convert_round;
-    unsigned truncate;    /* shift after MUL, values >= 0 */
+    unsigned truncate; /* shift after MUL, values >= 0 */
     unsigned truncate_negative;
     RknpuRound mul_round;
     bool prelu;
@@ -203,7 +205,8 @@ typedef struct RknpuLut {
 
 /*
  * Output converter.
- * multiply first: RND(v * scale + (offset << shift), shift); add first: RND((v + offset) * scale, shift).
+ * multiply first: RND(v * scale + (offset << shift), shift); add first: RND((v + offset) * scale,
+ * shift).
  */
 typedef struct RknpuOutConvert {
     bool add_first;
@@ -224,11 +227,12 @@ typedef struct RknpuOutput {
     RknpuType type;
     uint32_t base;
     unsigned width, height;
-    unsigned channels;  /* all that are written */
+    unsigned channels; /* all that are written */
     unsigned original_channels;
-    unsigned atom;      /* channels of one 16-byte atom */
+    unsigned atom; /* channels of one 16-byte atom */
     unsigned pass_atoms;
-    unsigned stored_atoms; /* of a pass, from its first on; the others are computed and not written */
+    unsigned
+        stored_atoms; /* of a pass, from its first on; the others are computed and not written */
     int64_t pass_pitch;
     int64_t surface_pitch;
     int64_t line_pitch;
@@ -236,7 +240,8 @@ typedef struct RknpuOutput {
 
 uint32_t rknpu_output_address(const RknpuOutput *out, unsigned atom_index, unsigned y, unsigned x);
 
-/* DPU: BS, BN, EW, LUT, OUT_CVT in this order. `type` int: values are s64; floating: values are fp32. */
+/* DPU: BS, BN, EW, LUT, OUT_CVT in this order. `type` int: values are s64; floating: values are
+ * fp32. */
 typedef struct RknpuDpu {
     RknpuType type;
     RknpuStage bs, bn;
@@ -255,7 +260,7 @@ typedef enum RknpuPoolMethod {
 /* PPU. Output atom (s, y, x): base + s * surface_pitch + y * line_pitch + x * 16. */
 typedef struct RknpuPool {
     RknpuPoolMethod method;
-    RknpuCube input;         /* from PPU_RDMA */
+    RknpuCube input; /* from PPU_RDMA */
     unsigned kernel_width, kernel_height;
     unsigned stride_x, stride_y;
     unsigned pad_left, pad_top, pad_right, pad_bottom;
@@ -282,14 +287,15 @@ typedef struct RknpuTask {
 } RknpuTask;
 
 /*
- * Fills `task` from the job's registers. OK, or INVALID (registers that make no task) or UNIMP (a mode
- * that is not modelled); both are reported by name first.
+ * Fills `task` from the job's registers. OK, or INVALID (registers that make no task) or UNIMP (a
+ * mode that is not modelled); both are reported by name first.
  */
 RknpuTaskResult rknpu_task_decode(const RknpuJob *job, RknpuTask *task);
 
 /*
- * The part of rknpu_task_decode() for chips whose BS stage follows its operand records (task_records.c):
- * fills BS, BN, EW and what the convolution takes from the records. Also READ_FAULT.
+ * The part of rknpu_task_decode() for chips whose BS stage follows its operand records
+ * (task_records.c): fills BS, BN, EW and what the convolution takes from the records. Also
+ * READ_FAULT.
  */
 RknpuTaskResult rknpu_task_decode_records(const RknpuJob *job, RknpuTask *task);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Every set of int8 inner loops against the portable one, bit for bit, on random arguments. A plain program
- * without libraries, so that it runs where the unit tests do not: for AArch64 under an emulator, and for
- * AVX-512 with the intrinsics in plain C (SIMDe).
+ * Every set of int8 inner loops against the portable one, bit for bit, on random arguments. A plain
+ * program without libraries, so that it runs where the unit tests do not: for AArch64 under an
+ * emulator, and for AVX-512 with the intrinsics in plain C (SIMDe).
  *
- *   int8_compare [CASES [SEED]]     exit status 0 = equal, 1 = a difference, 77 = no other set to compare
+ *   int8_compare [CASES [SEED]]     exit status 0 = equal, 1 = a difference, 77 = no other set to
+ * compare
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +14,10 @@
 #include "kernels/int8.h"
 
 #define MAX_CHANNELS 192
-#define MAX_TAPS 9
-#define MAX_PIXELS 40
-#define KERNELS 32
-#define COLUMNS 128
+#define MAX_TAPS     9
+#define MAX_PIXELS   40
+#define KERNELS      32
+#define COLUMNS      128
 
 static unsigned long long state;
 
@@ -60,7 +61,7 @@ static void random_requant(Case *c)
 {
     RknpuRequant *r = &c->requant;
 
-    *r = (RknpuRequant){ .bias = c->bias, .truncate = draw(0, 2) ? 0 : draw(1, 4) };
+    *r = (RknpuRequant){.bias = c->bias, .truncate = draw(0, 2) ? 0 : draw(1, 4)};
     r->scale = draw(0x4000, 0x7fff) / (double)(1u << draw(15, 26));
     r->offset = (int)draw(0, 255) - 128;
     for (unsigned k = 0; k < KERNELS; k++) {
@@ -69,17 +70,20 @@ static void random_requant(Case *c)
         c->b[k] = draw(0, 20000) / 16384.0;
     }
     if (draw(0, 1)) {
-        r->op[r->ops++] = (RknpuRequantOp){ .kind = RKNPU_REQUANT_ADD, .a = c->a };
+        r->op[r->ops++] = (RknpuRequantOp){.kind = RKNPU_REQUANT_ADD, .a = c->a};
     }
     if (draw(0, 1)) {
-        r->op[r->ops++] = (RknpuRequantOp){ .kind = RKNPU_REQUANT_MUL, .a = c->b, .b = c->a };
+        r->op[r->ops++] = (RknpuRequantOp){.kind = RKNPU_REQUANT_MUL, .a = c->b, .b = c->a};
     }
     if (draw(0, 1)) {
-        r->op[r->ops++] = (RknpuRequantOp){ .kind = RKNPU_REQUANT_CLAMP, .low = 0, .high = draw(100, 100000) };
+        r->op[r->ops++] =
+            (RknpuRequantOp){.kind = RKNPU_REQUANT_CLAMP, .low = 0, .high = draw(100, 100000)};
     }
     if (draw(0, 1)) {
-        r->op[r->ops++] = (RknpuRequantOp){ .kind = RKNPU_REQUANT_EW_ADD, .low = draw(0, 300) / 16.0,
-                                            .high = draw(0, 3000) / 32.0, .sign = draw(0, 1) ? 1 : -1 };
+        r->op[r->ops++] = (RknpuRequantOp){.kind = RKNPU_REQUANT_EW_ADD,
+                                           .low = draw(0, 300) / 16.0,
+                                           .high = draw(0, 3000) / 32.0,
+                                           .sign = draw(0, 1) ? 1 : -1};
     }
 }
 
@@ -127,16 +131,28 @@ static void run_direct(const Case *c, const RknpuInt8Kernels *set, Result *resul
     for (unsigned first = 0; first < KERNELS; first += set->group) {
         unsigned left = c->kernels > first ? c->kernels - first : 0;
         int32_t acc[MAX_PIXELS * KERNELS];
-        int32_t ow[RKNPU_INT8_GROUP_MAX] = { 0 };
+        int32_t ow[RKNPU_INT8_GROUP_MAX] = {0};
         RknpuInt8Weights w = {
-            .memory = c->weights, .in_memory = c->in_memory, .first = first,
-            .count = left < set->group ? left : set->group, .taps = c->height * c->width,
-            .tap_channels = c->channels, .depth = c->depth, .ow = ow,
+            .memory = c->weights,
+            .in_memory = c->in_memory,
+            .first = first,
+            .count = left < set->group ? left : set->group,
+            .taps = c->height * c->width,
+            .tap_channels = c->channels,
+            .depth = c->depth,
+            .ow = ow,
         };
         RknpuInt8Direct d = {
-            .rows = rows, .pixel_step = c->stride * step, .tap_step = c->dilation * step,
-            .kernel_height = c->height, .kernel_width = c->width, .depth = c->depth, .weights = packed,
-            .ow = ow, .pixels = c->pixels, .out.channel = first,
+            .rows = rows,
+            .pixel_step = c->stride * step,
+            .tap_step = c->dilation * step,
+            .kernel_height = c->height,
+            .kernel_width = c->width,
+            .depth = c->depth,
+            .weights = packed,
+            .ow = ow,
+            .pixels = c->pixels,
+            .out.channel = first,
         };
 
         memcpy(ow, c->ow + first, w.count * sizeof(*ow));
@@ -163,12 +179,17 @@ static void run_direct(const Case *c, const RknpuInt8Kernels *set, Result *resul
 static void run_depthwise(const Case *c, const RknpuInt8Kernels *set, Result *result)
 {
     static int16_t pairs[2][COLUMNS * 32] __attribute__((aligned(64)));
-    const int16_t *rows[2] = { pairs[0], pairs[1] };
+    const int16_t *rows[2] = {pairs[0], pairs[1]};
     int16_t weights[2 * 3 * 32];
     RknpuInt8Depthwise d = {
-        .pairs = rows, .pixel_step = c->stride * 64, .tap_step = c->dilation * 64,
-        .row_pairs = (c->height + 1) / 2, .kernel_width = c->width, .weights = weights, .pixels = c->pixels,
-        .out = { .acc = result->acc, .bytes = { result->bytes[0] }, .operand = { c->operand[0] } },
+        .pairs = rows,
+        .pixel_step = c->stride * 64,
+        .tap_step = c->dilation * 64,
+        .row_pairs = (c->height + 1) / 2,
+        .kernel_width = c->width,
+        .weights = weights,
+        .pixels = c->pixels,
+        .out = {.acc = result->acc, .bytes = {result->bytes[0]}, .operand = {c->operand[0]}},
     };
 
     for (unsigned i = 0; i < 2 * 3 * 32; i++) {
@@ -192,16 +213,18 @@ static bool equal(const Case *c, const RknpuInt8Kernels *set, bool depthwise, un
     if (memcmp(&want, &got, sizeof(want)) == 0) {
         return true;
     }
-    printf("not ok: %s differs from portable: case %u, %s, %u channels (%u used), kernel %ux%u, stride %u, "
-           "dilation %u, %u pixels, %u kernels, fused %d, truncate %u, %u operations\n",
-           set->name, number, depthwise ? "depthwise" : "direct", c->channels, c->depth, c->height, c->width,
-           c->stride, c->dilation, c->pixels, c->kernels, c->fused, c->requant.truncate, c->requant.ops);
+    printf(
+        "not ok: %s differs from portable: case %u, %s, %u channels (%u used), kernel %ux%u, "
+        "stride %u, dilation %u, %u pixels, %u kernels, fused %d, truncate %u, %u operations\n",
+        set->name, number, depthwise ? "depthwise" : "direct", c->channels, c->depth, c->height,
+        c->width, c->stride, c->dilation, c->pixels, c->kernels, c->fused, c->requant.truncate,
+        c->requant.ops);
     return false;
 }
 
 int main(int argc, char **argv)
 {
-    unsigned cases = argc > 1 ? (unsigned)atoi(argv[1]) : 500, sets = 0, wrong = 0;
+    unsigned cases = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 0) : 500, sets = 0, wrong = 0;
     static Case c;
 
     for (unsigned isa = RKNPU_ISA_PORTABLE + 1; isa < RKNPU_ISAS; isa++) {

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
-namespace {
+namespace
+{
 
 unsigned RoundUp(unsigned value, unsigned unit)
 {
@@ -40,8 +41,8 @@ std::ostream &operator<<(std::ostream &out, const ConvShape &s)
 {
     out << s.channels << "x" << s.height << "x" << s.width << " -> " << s.kernels << " kernel "
         << s.kernel_height << "x" << s.kernel_width << " stride " << s.stride_y << "," << s.stride_x
-        << " pad t" << s.pad_top << " l" << s.pad_left << " b" << s.pad_bottom << " r" << s.pad_right
-        << " dilation " << s.dilation_y << "," << s.dilation_x;
+        << " pad t" << s.pad_top << " l" << s.pad_left << " b" << s.pad_bottom << " r"
+        << s.pad_right << " dilation " << s.dilation_y << "," << s.dilation_x;
     if (s.depthwise) {
         out << " depthwise";
     }
@@ -51,9 +52,9 @@ std::ostream &operator<<(std::ostream &out, const ConvShape &s)
     if (s.window_rows) {
         out << " rows " << s.window_first << "+" << s.window_rows;
     }
-    return out << " truncate " << s.truncate << " ow " << s.ow << " add " << s.add << " relu " << s.relu
-               << " mul " << s.mul_shift << "," << s.mul_shift_negative << " out " << s.out << " row_major "
-               << s.row_major;
+    return out << " truncate " << s.truncate << " ow " << s.ow << " add " << s.add << " relu "
+               << s.relu << " mul " << s.mul_shift << "," << s.mul_shift_negative << " out "
+               << s.out << " row_major " << s.row_major;
 }
 
 ConvCase::ConvCase(const ConvShape &shape, unsigned seed) : s_(shape)
@@ -64,23 +65,30 @@ ConvCase::ConvCase(const ConvShape &shape, unsigned seed) : s_(shape)
     if (s_.depthwise) {
         s_.kernels = s_.channels;
     }
-    out_height_ = (window_rows() + s_.pad_top + s_.pad_bottom - (s_.kernel_height - 1) * s_.dilation_y - 1) /
-                      s_.stride_y + 1;
-    out_width_ = (s_.width + s_.pad_left + s_.pad_right - (s_.kernel_width - 1) * s_.dilation_x - 1) /
-                     s_.stride_x + 1;
+    out_height_ =
+        (window_rows() + s_.pad_top + s_.pad_bottom - (s_.kernel_height - 1) * s_.dilation_y - 1) /
+            s_.stride_y +
+        1;
+    out_width_ =
+        (s_.width + s_.pad_left + s_.pad_right - (s_.kernel_width - 1) * s_.dilation_x - 1) /
+            s_.stride_x +
+        1;
     padded_channels_ = RoundUp(s_.channels, 16);
     padded_kernels_ = RoundUp(s_.kernels, 2);
     out_channels_ = RoundUp(s_.kernels, s_.depthwise ? 64 : 32);
     x_.resize(size_t(padded_channels_) * s_.height * s_.width);
     std::generate(x_.begin(), x_.end(), byte);
     w_.resize(s_.depthwise ? size_t(padded_channels_) * s_.kernel_height * s_.kernel_width
-                           : size_t(padded_kernels_) * padded_channels_ * s_.kernel_height * s_.kernel_width);
+                           : size_t(padded_kernels_) * padded_channels_ * s_.kernel_height *
+                                 s_.kernel_width);
     std::generate(w_.begin(), w_.end(), byte);
-    for (size_t i = 0, taps = size_t(s_.kernel_height) * s_.kernel_width; s_.neutral_padding && i < w_.size(); i++) {
+    for (size_t i = 0, taps = size_t(s_.kernel_height) * s_.kernel_width;
+         s_.neutral_padding && i < w_.size(); i++) {
         w_[i] = i / taps % padded_channels_ >= s_.channels ? static_cast<int8_t>(-s_.ow) : w_[i];
     }
     bias_.resize(out_channels_);
-    std::generate(bias_.begin(), bias_.end(), [&]() { return static_cast<int>(random() % 20001) - 10000; });
+    std::generate(bias_.begin(), bias_.end(),
+                  [&]() { return static_cast<int>(random() % 20001) - 10000; });
     mul_.resize(out_channels_);
     std::generate(mul_.begin(), mul_.end(), [&]() { return static_cast<int16_t>(random() >> 7); });
     add_.resize(s_.add ? size_t(out_channels_) * out_height_ * out_width_ : 0);
@@ -120,7 +128,8 @@ int64_t ConvCase::expected(unsigned k, unsigned y, unsigned x) const
             }
         }
     }
-    v = Saturate(ShiftHalfEven(dot + (s_.qd_en ? s_.ow * sum : 0), s_.truncate), INT32_MIN, INT32_MAX);
+    v = Saturate(ShiftHalfEven(dot + (s_.qd_en ? s_.ow * sum : 0), s_.truncate), INT32_MIN,
+                 INT32_MAX);
     v += s_.bias_from_memory ? bias_[k] : 0;
     if (s_.mul_shift) {
         unsigned negative = s_.mul_shift_negative ? s_.mul_shift_negative : s_.mul_shift;
@@ -131,7 +140,8 @@ int64_t ConvCase::expected(unsigned k, unsigned y, unsigned x) const
         v = std::max<int64_t>(v, 0);
     }
     if (s_.add) { /* operand converter: add 11, times 20000, shift 9 */
-        v += ShiftHalfEven((add_[(size_t(k) * out_height_ + y) * out_width_ + x] + 11) * INT64_C(20000), 9);
+        v += ShiftHalfEven(
+            (add_[(size_t(k) * out_height_ + y) * out_width_ + x] + 11) * INT64_C(20000), 9);
     }
     if (s_.out != RKNPU_INT8) {
         return Saturate(v, INT32_MIN, INT32_MAX);
@@ -174,7 +184,8 @@ void ConvCase::check(const FakeHost &host) const
     unsigned wrong = 0;
 
     for (unsigned k = 0; k < out_channels_; k++) {
-        if (s_.depthwise && k >= s_.channels && k < padded_channels_ && k % 64 >= last_depthwise_pitch()) {
+        if (s_.depthwise && k >= s_.channels && k < padded_channels_ &&
+            k % 64 >= last_depthwise_pitch()) {
             continue;
         }
         for (unsigned y = 0; y < out_height_; y++) {
@@ -185,8 +196,8 @@ void ConvCase::check(const FakeHost &host) const
                     want = static_cast<int64_t>(static_cast<float>(want));
                 }
                 if (want != got && wrong++ < 5) {
-                    ADD_FAILURE() << "channel " << k << " y " << y << " x " << x << ": expected " << want
-                                  << ", got " << got << "\n  " << s_;
+                    ADD_FAILURE() << "channel " << k << " y " << y << " x " << x << ": expected "
+                                  << want << ", got " << got << "\n  " << s_;
                 }
             }
         }
@@ -218,8 +229,9 @@ void ConvCase::put_input(FakeHost &host) const
 }
 
 /*
- * The packer's rule for the last group of 64 (npu manual notes, depthwise): t real channels there are
- * stored with pitch 64 (or all, if fewer are stored) when t mod 32 is above 16, else with pitch t, at least 16.
+ * The packer's rule for the last group of 64 (npu manual notes, depthwise): t real channels there
+ * are stored with pitch 64 (or all, if fewer are stored) when t mod 32 is above 16, else with pitch
+ * t, at least 16.
  */
 unsigned ConvCase::last_depthwise_pitch() const
 {
@@ -240,8 +252,8 @@ void ConvCase::put_weights(FakeHost &host) const
             unsigned pitch = group + 1 < groups ? 64 : last_depthwise_pitch();
 
             for (unsigned t = 0; c % 64 < pitch && t < s_.kernel_height * s_.kernel_width; t++) {
-                image[size_t(group) * 64 * s_.kernel_height * s_.kernel_width + t * pitch + c % 64] =
-                    w_at(c, 0, t / s_.kernel_width, t % s_.kernel_width);
+                image[size_t(group) * 64 * s_.kernel_height * s_.kernel_width + t * pitch +
+                      c % 64] = w_at(c, 0, t / s_.kernel_width, t % s_.kernel_width);
             }
         }
         host.put(kWeights, image);
@@ -302,7 +314,8 @@ uint32_t ConvCase::weight_bytes() const
     unsigned taps = s_.kernel_height * s_.kernel_width;
 
     /* A depthwise tail may be read with a pitch of up to 64 channels. */
-    return s_.depthwise ? RoundUp(padded_channels_, 64) * taps : padded_kernels_ * padded_channels_ * taps;
+    return s_.depthwise ? RoundUp(padded_channels_, 64) * taps
+                        : padded_kernels_ * padded_channels_ * taps;
 }
 
 uint32_t ConvCase::operand_bytes() const
@@ -343,8 +356,8 @@ void ConvCase::set_cna(TaskRunner &task) const
     task.set(RK3588_CNA_DATA_SIZE1, ((s_.channels - 1) & 63) << 16 | padded_channels_);
     task.set(RK3588_CNA_WEIGHT_SIZE0, weight_bytes());
     task.set(RK3588_CNA_WEIGHT_SIZE1, taps * padded_channels_);
-    task.set(RK3588_CNA_WEIGHT_SIZE2, s_.kernel_width << 24 | s_.kernel_height << 16 |
-                                          (s_.depthwise ? 1 : padded_kernels_));
+    task.set(RK3588_CNA_WEIGHT_SIZE2,
+             s_.kernel_width << 24 | s_.kernel_height << 16 | (s_.depthwise ? 1 : padded_kernels_));
     task.set(RK3588_CNA_CVT_CON0, 0xb);
     task.set(RK3588_CNA_PAD_CON0, s_.pad_left << 4 | s_.pad_top);
     task.set(RK3588_CNA_PAD_CON1, static_cast<uint32_t>(s_.pad_value));
@@ -365,14 +378,17 @@ void ConvCase::set_dpu(TaskRunner &task) const
     unsigned notch = s_.row_major ? out_channels_ * (int8_out ? 1 : 4) / 16 - 1 : s_.extra_notch;
 
     task.set(RK3588_DPU_FEATURE_MODE_CFG, s_.depthwise ? 0x1fc : 0x1e4);
-    task.set(RK3588_DPU_DATA_FORMAT, static_cast<uint32_t>(s_.out) << 29 | s_.mul_shift_negative << 4);
+    task.set(RK3588_DPU_DATA_FORMAT,
+             static_cast<uint32_t>(s_.out) << 29 | s_.mul_shift_negative << 4);
     task.set(RK3588_DPU_DST_BASE_ADDR, kOutput);
     task.set(RK3588_DPU_DST_SURF_STRIDE, surface_stride());
     task.set(RK3588_DPU_DATA_CUBE_WIDTH, out_width_ - 1);
     task.set(RK3588_DPU_DATA_CUBE_HEIGHT, out_height_ - 1);
     task.set(RK3588_DPU_DATA_CUBE_NOTCH_ADDR, notch << 16 | notch);
     task.set(RK3588_DPU_DATA_CUBE_CHANNEL, (s_.kernels - 1) << 16 | (out_channels_ - 1));
-    task.set(RK3588_DPU_BS_CFG, !s_.bias_from_memory && !s_.mul_shift ? 0x53 : s_.mul_shift ? 0x20140 : 0x20150);
+    task.set(RK3588_DPU_BS_CFG, !s_.bias_from_memory && !s_.mul_shift ? 0x53
+                                : s_.mul_shift                        ? 0x20140
+                                                                      : 0x20150);
     task.set(RK3588_DPU_BS_MUL_CFG, s_.mul_shift << 8 | (s_.mul_shift ? 1 : 0));
     task.set(RK3588_DPU_BS_OW_CFG, e << 2 | e << 5 | e << 8 | (s_.qd_en ? 0 : 2));
     task.set(RK3588_DPU_BS_OW_OP, static_cast<uint16_t>(s_.ow));
@@ -397,7 +413,8 @@ void ConvCase::set_rdma(TaskRunner &task) const
     task.set(RK3588_DPU_RDMA_BS_BASE_ADDR, kOperands);
     task.set(RK3588_DPU_RDMA_ERDMA_CFG, s_.add ? 0x40000004 : 1);
     task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, s_.add ? 0x7d00 : s_.depthwise ? 0x7816 : 0x7810);
-    if (s_.add) { /* combined: even surfaces from SRC, odd ones from EW, each skipping the other's */
+    if (s_.add) { /* combined: even surfaces from SRC, odd ones from EW, each skipping the other's
+                   */
         task.set(RK3588_DPU_RDMA_SRC_BASE_ADDR, kAdd);
         task.set(RK3588_DPU_RDMA_EW_BASE_ADDR, kAdd + surface);
         task.set(RK3588_DPU_RDMA_SURF_NOTCH, surface);

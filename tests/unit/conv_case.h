@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One int8 convolution for tests: random tensors, memory images and registers as a driver would write
- * them, and the expected output from plain nested loops over tensors. The loops know no memory layout and
- * share no code with the model; layouts are written from the manual's tables by the packers here.
+ * One int8 convolution for tests: random tensors, memory images and registers as a driver would
+ * write them, and the expected output from plain nested loops over tensors. The loops know no
+ * memory layout and share no code with the model; layouts are written from the manual's tables by
+ * the packers here.
  */
 #ifndef TESTS_UNIT_CONV_CASE_H
 #define TESTS_UNIT_CONV_CASE_H
@@ -29,29 +30,31 @@ struct ConvShape {
     unsigned dilation_y = 1, dilation_x = 1;
     bool depthwise = false;
     bool neutral_padding = false; /* weights of padding channels are -OW, as drivers store them */
-    unsigned packed = 0;      /* ARGB pixels of 1..4 channels instead of the cube */
-    unsigned window_first = 0, window_rows = 0; /* input rows of a row-window task; rows 0 = whole */
+    unsigned packed = 0;          /* ARGB pixels of 1..4 channels instead of the cube */
+    unsigned window_first = 0,
+             window_rows = 0; /* input rows of a row-window task; rows 0 = whole */
     int pad_value = 0;
     bool qd_en = true;
     int ow = -23;
     unsigned truncate = 0;
     bool bias_from_memory = true;
-    bool relu = false;        /* BN stage */
-    unsigned mul_shift = 0;   /* BS multiplier per channel from memory when not 0 (DATA_USE 7) */
+    bool relu = false;      /* BN stage */
+    unsigned mul_shift = 0; /* BS multiplier per channel from memory when not 0 (DATA_USE 7) */
     unsigned mul_shift_negative = 0;
-    bool add = false;         /* fused EW ADD, per pixel, combined cubes */
+    bool add = false; /* fused EW ADD, per pixel, combined cubes */
     int scale = 0x7c8d;
     unsigned shift = 22;
     int offset = -128;
     RknpuType out = RKNPU_INT8;
-    bool row_major = false;   /* C matrix in rows: NOTCH, SURFACE_ADD */
-    int extra_notch = 0;      /* pixels behind each output row */
+    bool row_major = false; /* C matrix in rows: NOTCH, SURFACE_ADD */
+    int extra_notch = 0;    /* pixels behind each output row */
 };
 
 std::ostream &operator<<(std::ostream &out, const ConvShape &shape);
 
-class ConvCase {
-public:
+class ConvCase
+{
+  public:
     ConvCase(const ConvShape &shape, unsigned seed);
 
     /* Puts tensors into memory and sets the registers. */
@@ -67,8 +70,9 @@ public:
     int64_t actual(const FakeHost &host, unsigned k, unsigned y, unsigned x) const;
     uint32_t out_address(unsigned k, unsigned y, unsigned x) const;
     /*
-     * Compares every element; on a mismatch says where. Left out are padding channels of a depthwise tail
-     * that the packer does not store: they repeat other weights, and no driver looks at them.
+     * Compares every element; on a mismatch says where. Left out are padding channels of a
+     * depthwise tail that the packer does not store: they repeat other weights, and no driver looks
+     * at them.
      */
     void check(const FakeHost &host) const;
 
@@ -82,7 +86,7 @@ public:
     uint32_t add_bytes() const;
     uint32_t output_bytes() const;
 
-private:
+  private:
     int x_at(unsigned c, int y, int x) const;
     int w_at(unsigned k, unsigned c, unsigned ky, unsigned kx) const;
     unsigned last_depthwise_pitch() const;

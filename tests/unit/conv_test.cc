@@ -14,11 +14,13 @@ extern "C" {
 #include "kernels/isa.h"
 }
 
-namespace {
+namespace
+{
 
 constexpr uint32_t kConvMask = 0x1d;
 
-/* Every instruction set of this host: the definition against plain loops, the others against its bytes. */
+/* Every instruction set of this host: the definition against plain loops, the others against its
+ * bytes. */
 void Check(const ConvShape &shape, unsigned seed = 1)
 {
     FakeHost host(ConvCase::kMemory);
@@ -49,7 +51,7 @@ void Check(const ConvShape &shape, unsigned seed = 1)
 
 TEST(Conv, OneByOne)
 {
-    Check({ .channels = 128, .kernels = 256, .height = 7, .width = 5, .pad_value = -128 });
+    Check({.channels = 128, .kernels = 256, .height = 7, .width = 5, .pad_value = -128});
 }
 
 TEST(Conv, AsymmetricKernelStridePaddingAndDilation)
@@ -76,7 +78,7 @@ TEST(Conv, AsymmetricKernelStridePaddingAndDilation)
 /* C = 17..31 has a full 32-channel slice; 33..47 a slice of 32 and one of 16. */
 TEST(Conv, ChannelTails)
 {
-    for (unsigned channels : { 1u, 3u, 16u, 17u, 20u, 24u, 28u, 31u, 33u, 40u, 47u, 48u, 120u }) {
+    for (unsigned channels : {1u, 3u, 16u, 17u, 20u, 24u, 28u, 31u, 33u, 40u, 47u, 48u, 120u}) {
         ConvShape s;
 
         s.channels = channels;
@@ -91,7 +93,7 @@ TEST(Conv, ChannelTails)
 /* Pictures of few channels: kernels may leave out channels whose weights OW cancels. */
 TEST(Conv, NeutralPaddingChannels)
 {
-    for (unsigned channels : { 1u, 3u, 5u, 9u, 13u }) {
+    for (unsigned channels : {1u, 3u, 5u, 9u, 13u}) {
         ConvShape s;
 
         s.channels = channels;
@@ -109,7 +111,8 @@ TEST(Conv, NeutralPaddingChannels)
 
 TEST(Conv, DepthwiseTails)
 {
-    for (unsigned channels : { 8u, 16u, 24u, 32u, 40u, 56u, 64u, 72u, 80u, 88u, 96u, 104u, 112u, 152u, 200u }) {
+    for (unsigned channels :
+         {8u, 16u, 24u, 32u, 40u, 56u, 64u, 72u, 80u, 88u, 96u, 104u, 112u, 152u, 200u}) {
         ConvShape s;
 
         s.channels = channels;
@@ -125,7 +128,7 @@ TEST(Conv, DepthwiseTails)
 
 TEST(Conv, RowWindows)
 {
-    for (unsigned first : { 0u, 3u, 7u }) {
+    for (unsigned first : {0u, 3u, 7u}) {
         ConvShape s;
 
         s.channels = 48;
@@ -227,8 +230,8 @@ TEST(Conv, PackedPixels)
 }
 
 /*
- * The layer of docs/arithmetic.md's worked example: MobileNetV1 operator 8 as Mesa 26.2.6 programs it
- * (1x1, 28x28x128 -> 28x28x256, weight zero point 151). Every word of that program that matters.
+ * The layer of docs/arithmetic.md's worked example: MobileNetV1 operator 8 as Mesa 26.2.6 programs
+ * it (1x1, 28x28x128 -> 28x28x256, weight zero point 151). Every word of that program that matters.
  */
 TEST(Conv, MobileNetOperator8)
 {
@@ -242,12 +245,13 @@ TEST(Conv, MobileNetOperator8)
 }
 
 /*
- * One element of that layer by hand: dot -6027, sum -283, OW -23, stored bias -2851, so the value behind BS
- * is -2369; scale 31885, shift 22, offset -128 give -128 - 18.01, the byte 0x80. With offset 0 it is -18.
+ * One element of that layer by hand: dot -6027, sum -283, OW -23, stored bias -2851, so the value
+ * behind BS is -2369; scale 31885, shift 22, offset -128 give -128 - 18.01, the byte 0x80. With
+ * offset 0 it is -18.
  */
 TEST(Conv, WorkedElement)
 {
-    for (int offset : { -128, 0 }) {
+    for (int offset : {-128, 0}) {
         FakeHost host(ConvCase::kMemory);
         ConvShape s;
         std::vector<int8_t> pixel(16), kernel(16);
@@ -267,7 +271,7 @@ TEST(Conv, WorkedElement)
         kernel[3] = -1; /* -4: -6027 */
         host.put(ConvCase::kInput + (1 * 28 + 2) * 16, pixel);
         host.put(ConvCase::kWeights + 5 * 16, kernel);
-        host.put(ConvCase::kOperands + 5 * 4, std::vector<int32_t>{ -2851 });
+        host.put(ConvCase::kOperands + 5 * 4, std::vector<int32_t>{-2851});
         ASSERT_EQ(RKNPU_TASK_OK, task.run());
         out = host.get<int8_t>(ConvCase::kOutput + 0x1e5, 1)[0];
         EXPECT_EQ(offset ? -128 : -18, out);
@@ -287,8 +291,8 @@ TEST(Conv, NegativeSurfStride)
 }
 
 /*
- * Mesa programs tensors 8 pixels wide that meet an ADD with DATAIN_WIDTH 16 and DMA_WIDTH 8: columns from
- * DMA_WIDTH on are padding.
+ * Mesa programs tensors 8 pixels wide that meet an ADD with DATAIN_WIDTH 16 and DMA_WIDTH 8:
+ * columns from DMA_WIDTH on are padding.
  */
 TEST(Conv, ColumnsBehindDmaWidthArePadding)
 {
@@ -323,7 +327,8 @@ TEST(Conv, MaskWithoutReaderIgnoresBias)
     without.check(host);
 }
 
-/* Counted by hand: 2 surfaces of 6x5 pixels, 40 kernels of 32 bytes, 64 biases, 4 output surfaces. */
+/* Counted by hand: 2 surfaces of 6x5 pixels, 40 kernels of 32 bytes, 64 biases, 4 output surfaces.
+ */
 TEST(Conv, Traffic)
 {
     FakeHost host(ConvCase::kMemory);
@@ -363,7 +368,7 @@ ConvShape FaultShape()
 /* Pages in reverse order give the bytes of a contiguous buffer. */
 TEST(Conv, ScatteredMemory)
 {
-    for (bool depthwise : { false, true }) {
+    for (bool depthwise : {false, true}) {
         FakeHost host(ConvCase::kMemory);
         ConvShape s = FaultShape();
 
@@ -406,7 +411,8 @@ TEST(Conv, EveryMissingPageFaults)
     CheckFaults(ConvCase::kOutput, conv.output_bytes(), RKNPU_TASK_WRITE_FAULT);
 }
 
-/* The biggest numbers registers can hold: the task ends at the first cancel point, memory stays small. */
+/* The biggest numbers registers can hold: the task ends at the first cancel point, memory stays
+ * small. */
 TEST(Conv, HugeSizesAreCancelled)
 {
     FakeHost host(ConvCase::kMemory);
@@ -429,13 +435,14 @@ TEST(Conv, HugeSizesAreCancelled)
     EXPECT_TRUE(r == RKNPU_TASK_CANCELLED || r == RKNPU_TASK_READ_FAULT) << r;
 }
 
-class Draw {
-public:
+class Draw
+{
+  public:
     explicit Draw(unsigned seed) : random_(seed) {}
 
     unsigned operator()(unsigned low, unsigned high) { return low + random_() % (high - low + 1); }
 
-private:
+  private:
     std::mt19937 random_;
 };
 
@@ -477,9 +484,11 @@ ConvShape RandomShape(unsigned seed)
         s.channels = s.packed = draw(1, 4);
     }
     /* keep one case below some ten million products */
-    while (uint64_t(s.channels) * (s.depthwise ? 1 : s.kernels) * s.kernel_height * s.kernel_width * s.height *
-               s.width > 20000000 ||
-           uint64_t(s.channels + 16) * (s.kernels + 2) * s.kernel_height * s.kernel_width > 4000000) {
+    while (uint64_t(s.channels) * (s.depthwise ? 1 : s.kernels) * s.kernel_height * s.kernel_width *
+                   s.height * s.width >
+               20000000 ||
+           uint64_t(s.channels + 16) * (s.kernels + 2) * s.kernel_height * s.kernel_width >
+               4000000) {
         (s.height > s.width ? s.height : s.width) /= 2;
         s.height = std::max(s.height, (s.kernel_height - 1) * s.dilation_y + 1);
         s.width = std::max(s.width, (s.kernel_width - 1) * s.dilation_x + 1);

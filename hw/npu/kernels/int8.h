@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inner loops of the int8 convolutions. int8_portable.c says what they compute; every other set gives
- * the same bits. conv_int8.c prepares the arguments and proves that no sum leaves 32 bits.
+ * Inner loops of the int8 convolutions. int8_portable.c says what they compute; every other set
+ * gives the same bits. conv_int8.c prepares the arguments and proves that no sum leaves 32 bits.
  *
  * Data between the driver and the loops
  *   staged pixel    the channels of one input pixel side by side, s16 (or s8: `stage_bytes` 1);
  *                   padding is filled in, so loops know no picture borders
  *   packed weights  one group of kernels for direct(), in an order that is each set's own
  *   pair row        depthwise: two input rows interleaved, s16 [pixel][16 channels][2 rows]
- *   requantisation  a short list of operations on doubles. All values are integers (or integers times
- *                   2^-shift) below 2^51, so every step is exact and "round to nearest even" is the
- *                   converter's half-even
+ *   requantisation  a short list of operations on doubles. All values are integers (or integers
+ * times 2^-shift) below 2^51, so every step is exact and "round to nearest even" is the converter's
+ * half-even
  */
 #ifndef HW_NPU_KERNELS_INT8_H
 #define HW_NPU_KERNELS_INT8_H
@@ -21,15 +21,17 @@
 
 #include "isa.h"
 
-#define RKNPU_INT8_LANES 16       /* channels of an atom */
-#define RKNPU_INT8_GROUP_MAX 32   /* most kernels of a packed group */
+#define RKNPU_INT8_LANES     16 /* channels of an atom */
+#define RKNPU_INT8_GROUP_MAX 32 /* most kernels of a packed group */
 
-/* One operation on a value v; per-channel arrays are indexed by output channel, padded to a group. */
+/* One operation on a value v; per-channel arrays are indexed by output channel, padded to a group.
+ */
 typedef enum RknpuRequantKind {
-    RKNPU_REQUANT_ADD,     /* v + a[channel] */
-    RKNPU_REQUANT_MUL,     /* round(v * (v >= 0 ? a : b)[channel]) */
-    RKNPU_REQUANT_CLAMP,   /* min(max(v, low), high) */
-    RKNPU_REQUANT_EW_ADD,  /* v + sign * round(e * high + low): e is the pixel's operand byte, signed */
+    RKNPU_REQUANT_ADD,    /* v + a[channel] */
+    RKNPU_REQUANT_MUL,    /* round(v * (v >= 0 ? a : b)[channel]) */
+    RKNPU_REQUANT_CLAMP,  /* min(max(v, low), high) */
+    RKNPU_REQUANT_EW_ADD, /* v + sign * round(e * high + low): e is the pixel's operand byte, signed
+                           */
 } RknpuRequantKind;
 
 typedef struct RknpuRequantOp {
@@ -59,22 +61,24 @@ typedef struct RknpuInt8Output {
     const RknpuRequant *requant; /* NULL: accumulators as they are */
     unsigned channel;            /* first output channel of the group */
     int32_t *acc;                /* without requantisation: [pixel][group], depthwise [pixel][16] */
-    uint8_t *bytes[RKNPU_INT8_GROUP_MAX / RKNPU_INT8_LANES]; /* [pixel][16] of each atom; NULL: not wanted */
+    uint8_t *bytes[RKNPU_INT8_GROUP_MAX /
+                   RKNPU_INT8_LANES]; /* [pixel][16] of each atom; NULL: not wanted */
     const int8_t *operand[RKNPU_INT8_GROUP_MAX / RKNPU_INT8_LANES]; /* EW operands, [pixel][16] */
 } RknpuInt8Output;
 
 /*
  * Direct convolution of a strip of output pixels of one row with one packed group:
- * acc[p][k] = sum over ky, kx, c < depth of rows[ky][p * pixel_step + kx * tap_step + c] * weight + OW term.
- * Steps are in bytes.
+ * acc[p][k] = sum over ky, kx, c < depth of rows[ky][p * pixel_step + kx * tap_step + c] * weight +
+ * OW term. Steps are in bytes.
  */
 typedef struct RknpuInt8Direct {
     const uint8_t *const *rows;
     size_t pixel_step, tap_step;
     unsigned kernel_height, kernel_width;
-    unsigned depth;        /* channels per tap: a multiple of 16, or 4, 8, 12 for one surface */
+    unsigned depth; /* channels per tap: a multiple of 16, or 4, 8, 12 for one surface */
     const void *weights;
-    const int32_t *ow;     /* per kernel of the group; used by sets that do not fold it into the weights */
+    const int32_t
+        *ow; /* per kernel of the group; used by sets that do not fold it into the weights */
     unsigned pixels;
     RknpuInt8Output out;
 } RknpuInt8Direct;
@@ -84,12 +88,13 @@ typedef struct RknpuInt8Depthwise {
     const int16_t *const *pairs; /* `row_pairs` pair rows, at the first output pixel */
     size_t pixel_step, tap_step; /* in bytes */
     unsigned row_pairs, kernel_width;
-    const int16_t *weights;      /* [row pair][kx][16][2], OW added */
+    const int16_t *weights; /* [row pair][kx][16][2], OW added */
     unsigned pixels;
     RknpuInt8Output out;
 } RknpuInt8Depthwise;
 
-/* One group of kernels as it lies in memory: [slice of 32][tap][kernel][channel], the last slice narrower. */
+/* One group of kernels as it lies in memory: [slice of 32][tap][kernel][channel], the last slice
+ * narrower. */
 typedef struct RknpuInt8Weights {
     const uint8_t *memory; /* of the 32-kernel group in memory */
     unsigned in_memory;    /* kernels of that group */
@@ -112,8 +117,8 @@ typedef struct RknpuInt8Kernels {
     void (*fill)(uint8_t *to, size_t step, int8_t value, size_t pixels);
 
     /* Two rows of atoms to a pair row; 64 bytes a pixel. */
-    void (*stage_pair)(int16_t *restrict to, const uint8_t *restrict upper, const uint8_t *restrict lower,
-                       size_t pixels);
+    void (*stage_pair)(int16_t *restrict to, const uint8_t *restrict upper,
+                       const uint8_t *restrict lower, size_t pixels);
 
     /* Packs one group: taps * depth * group * stage_bytes bytes. */
     void (*pack)(void *restrict to, const RknpuInt8Weights *weights);
@@ -134,7 +139,7 @@ extern const RknpuInt8Kernels rknpu_int8_neon;
 const RknpuInt8Kernels *rknpu_int8_kernels(unsigned force_isa);
 
 /* A row of accumulators to bytes, for any set: the definition of RknpuRequant. */
-void rknpu_requant_row(const RknpuRequant *requant, unsigned channel, const int32_t *acc, size_t acc_step,
-                       const int8_t *operand, uint8_t *out, unsigned pixels);
+void rknpu_requant_row(const RknpuRequant *requant, unsigned channel, const int32_t *acc,
+                       size_t acc_step, const int8_t *operand, uint8_t *out, unsigned pixels);
 
 #endif /* HW_NPU_KERNELS_INT8_H */

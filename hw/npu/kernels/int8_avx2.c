@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * int8 inner loops for AVX2. Products are 16-bit multiply-adds (vpmaddwd), which are exact; the byte form
- * (vpmaddubsw) saturates. A tile of 16 kernels by up to 6 pixels fills the registers: 12 sums, 2 weights,
- * 1 broadcast pair of inputs.
+ * int8 inner loops for AVX2. Products are 16-bit multiply-adds (vpmaddwd), which are exact; the
+ * byte form (vpmaddubsw) saturates. A tile of 16 kernels by up to 6 pixels fills the registers: 12
+ * sums, 2 weights, 1 broadcast pair of inputs.
  */
 #include "int8.h"
 
 #include <immintrin.h>
 #include <string.h>
 
-#define GROUP 16
-#define TILE 6
+#define GROUP  16
+#define TILE   6
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE __m256i load(const void *p)
@@ -37,8 +37,8 @@ static void fill(uint8_t *to, size_t step, int8_t value, size_t pixels)
     }
 }
 
-static void stage_pair(int16_t *restrict to, const uint8_t *restrict upper, const uint8_t *restrict lower,
-                       size_t pixels)
+static void stage_pair(int16_t *restrict to, const uint8_t *restrict upper,
+                       const uint8_t *restrict lower, size_t pixels)
 {
     for (size_t p = 0; p < pixels; p++, to += 2 * RKNPU_INT8_LANES) {
         __m128i u = _mm_loadu_si128((const __m128i *)(upper + p * RKNPU_INT8_LANES));
@@ -66,14 +66,17 @@ INLINE void transpose8(int16_t *to, const __m256i *r)
         u[i + 3] = _mm256_unpackhi_epi64(t[i + 1], t[i + 3]);
     }
     for (int i = 0; i < 4; i++) {
-        _mm256_storeu_si256((__m256i *)(to + i * 2 * GROUP), _mm256_permute2x128_si256(u[i], u[i + 4], 0x20));
+        _mm256_storeu_si256((__m256i *)(to + i * 2 * GROUP),
+                            _mm256_permute2x128_si256(u[i], u[i + 4], 0x20));
         _mm256_storeu_si256((__m256i *)(to + (i + 4) * 2 * GROUP),
                             _mm256_permute2x128_si256(u[i], u[i + 4], 0x31));
     }
 }
 
-/* 16 kernels by 16 channels of one tap to [channel pair][kernel][2]; rows of memory are `width` bytes apart. */
-INLINE void pack_block(int16_t *to, const uint8_t *from, size_t width, unsigned count, const int32_t *ow)
+/* 16 kernels by 16 channels of one tap to [channel pair][kernel][2]; rows of memory are `width`
+ * bytes apart. */
+INLINE void pack_block(int16_t *to, const uint8_t *from, size_t width, unsigned count,
+                       const int32_t *ow)
 {
     for (unsigned half = 0; half < 2; half++) {
         __m256i rows[8];
@@ -81,7 +84,8 @@ INLINE void pack_block(int16_t *to, const uint8_t *from, size_t width, unsigned 
         for (unsigned i = 0; i < 8; i++) {
             unsigned k = half * 8 + i;
 
-            rows[i] = k < count ? _mm256_add_epi16(widen(from + k * width), _mm256_set1_epi16((int16_t)ow[k]))
+            rows[i] = k < count ? _mm256_add_epi16(widen(from + k * width),
+                                                   _mm256_set1_epi16((int16_t)ow[k]))
                                 : _mm256_setzero_si256();
         }
         transpose8(to + half * GROUP, rows);
@@ -155,7 +159,8 @@ INLINE void store_doubles(const __m256d *v, __m256d scale, __m256d offset, uint8
     for (unsigned i = 0; i < 4; i++) {
         q[i] = _mm256_cvtpd_epi32(_mm256_fmadd_pd(v[i], scale, offset));
     }
-    _mm_storeu_si128((__m128i *)out, _mm_packs_epi16(_mm_packs_epi32(q[0], q[1]), _mm_packs_epi32(q[2], q[3])));
+    _mm_storeu_si128((__m128i *)out,
+                     _mm_packs_epi16(_mm_packs_epi32(q[0], q[1]), _mm_packs_epi32(q[2], q[3])));
 }
 
 INLINE void to_doubles(__m256d *v, __m256i lo, __m256i hi)
@@ -175,8 +180,8 @@ INLINE void store_bytes(__m256i lo, __m256i hi, __m256d scale, __m256d offset, u
 }
 
 /* 16 sums of one pixel to 16 bytes. */
-static __attribute__((noinline)) void requant(const RknpuRequant *r, unsigned channel, __m256i lo, __m256i hi, const int8_t *operand,
-                    uint8_t *out)
+static __attribute__((noinline)) void requant(const RknpuRequant *r, unsigned channel, __m256i lo,
+                                              __m256i hi, const int8_t *operand, uint8_t *out)
 {
     __m256d v[4];
 
@@ -194,24 +199,27 @@ static __attribute__((noinline)) void requant(const RknpuRequant *r, unsigned ch
             if (r->op[o].kind == RKNPU_REQUANT_EW_ADD) {
                 memcpy(&four, operand + 4 * i, sizeof(four));
             }
-            v[i] = apply(&r->op[o], v[i], channel + 4 * i, _mm_cvtepi8_epi32(_mm_cvtsi32_si128(four)));
+            v[i] =
+                apply(&r->op[o], v[i], channel + 4 * i, _mm_cvtepi8_epi32(_mm_cvtsi32_si128(four)));
         }
     }
     store_doubles(v, _mm256_set1_pd(r->scale), _mm256_set1_pd(r->offset), out);
 }
 
 /* The common pipeline, bias and output conversion alone, with its constants loaded once a tile. */
-INLINE void finish_plain(const RknpuInt8Output *out, const __m256i *lo, const __m256i *hi, unsigned pixel,
-                         const unsigned pixels)
+INLINE void finish_plain(const RknpuInt8Output *out, const __m256i *lo, const __m256i *hi,
+                         unsigned pixel, const unsigned pixels)
 {
-    const __m256d scale = _mm256_set1_pd(out->requant->scale), offset = _mm256_set1_pd(out->requant->offset);
+    const __m256d scale = _mm256_set1_pd(out->requant->scale),
+                  offset = _mm256_set1_pd(out->requant->offset);
     const __m256i bias_lo = load(out->requant->bias + out->channel);
     const __m256i bias_hi = load(out->requant->bias + out->channel + 8);
     uint8_t *to = out->bytes[0] + pixel * RKNPU_INT8_LANES;
 
 #pragma GCC unroll 6
     for (unsigned p = 0; p < pixels; p++, to += RKNPU_INT8_LANES) {
-        store_bytes(_mm256_add_epi32(lo[p], bias_lo), _mm256_add_epi32(hi[p], bias_hi), scale, offset, to);
+        store_bytes(_mm256_add_epi32(lo[p], bias_lo), _mm256_add_epi32(hi[p], bias_hi), scale,
+                    offset, to);
     }
 }
 
@@ -247,8 +255,8 @@ INLINE __m256i pair(const uint8_t *p)
 }
 
 /*
- * The sums of `pixels` pixels from `pixel` on. Six addresses would cost six registers: pixels 3..5 hang on a
- * second base.
+ * The sums of `pixels` pixels from `pixel` on. Six addresses would cost six registers: pixels 3..5
+ * hang on a second base.
  */
 INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels)
 {

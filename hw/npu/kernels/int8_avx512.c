@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * int8 inner loops for AVX-512 with VNNI. vpdpbusd multiplies unsigned by signed bytes, so weights are stored
- * with their sign bit turned (w + 128) and the surplus, 128 times the sum of the inputs, goes out together
- * with the zero point term, which needs that sum anyway:
- *     sum(x * w) + OW * sum(x) = sum(x * (w + 128)) + (OW - 128) * sum(x)
- * A tile is 32 kernels by up to 8 pixels: 16 sums, 2 weights, 1 broadcast quad of inputs.
+ * int8 inner loops for AVX-512 with VNNI. vpdpbusd multiplies unsigned by signed bytes, so weights
+ * are stored with their sign bit turned (w + 128) and the surplus, 128 times the sum of the inputs,
+ * goes out together with the zero point term, which needs that sum anyway: sum(x * w) + OW * sum(x)
+ * = sum(x * (w + 128)) + (OW - 128) * sum(x) A tile is 32 kernels by up to 8 pixels: 16 sums, 2
+ * weights, 1 broadcast quad of inputs.
  */
 #include "int8.h"
 
 #include <immintrin.h>
 #include <string.h>
 
-#define GROUP 32
-#define TILE 8
+#define GROUP  32
+#define TILE   8
 #define INLINE static inline __attribute__((always_inline))
 
 static void stage(uint8_t *restrict to, size_t step, const uint8_t *restrict from, size_t pixels)
@@ -29,8 +29,8 @@ static void fill(uint8_t *to, size_t step, int8_t value, size_t pixels)
     }
 }
 
-static void stage_pair(int16_t *restrict to, const uint8_t *restrict upper, const uint8_t *restrict lower,
-                       size_t pixels)
+static void stage_pair(int16_t *restrict to, const uint8_t *restrict upper,
+                       const uint8_t *restrict lower, size_t pixels)
 {
     for (size_t p = 0; p < pixels; p++, to += 2 * RKNPU_INT8_LANES) {
         __m128i u = _mm_loadu_si128((const __m128i *)(upper + p * RKNPU_INT8_LANES));
@@ -42,14 +42,17 @@ static void stage_pair(int16_t *restrict to, const uint8_t *restrict upper, cons
     }
 }
 
-/* 4 kernels by 16 channels to [channel quad][kernel][4], quads 4 * GROUP bytes apart; `quads` are wanted. */
+/* 4 kernels by 16 channels to [channel quad][kernel][4], quads 4 * GROUP bytes apart; `quads` are
+ * wanted. */
 INLINE void pack4(uint8_t *to, const uint8_t *from, size_t width, unsigned count, unsigned quads)
 {
     const __m128i sign = _mm_set1_epi8((char)0x80);
     __m128i row[4], t[4], out[4];
 
     for (unsigned k = 0; k < 4; k++) {
-        row[k] = k < count ? _mm_xor_si128(_mm_loadu_si128((const __m128i *)(from + k * width)), sign) : sign;
+        row[k] = k < count
+                     ? _mm_xor_si128(_mm_loadu_si128((const __m128i *)(from + k * width)), sign)
+                     : sign;
     }
     t[0] = _mm_unpacklo_epi32(row[0], row[1]);
     t[1] = _mm_unpackhi_epi32(row[0], row[1]);
@@ -115,7 +118,8 @@ INLINE __m512d apply(const RknpuRequantOp *op, __m512d v, unsigned channel, cons
         return _mm512_min_pd(_mm512_max_pd(v, _mm512_set1_pd(op->low)), _mm512_set1_pd(op->high));
     case RKNPU_REQUANT_EW_ADD: {
         __m256i e = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)operand));
-        __m512d r = _mm512_fmadd_pd(_mm512_cvtepi32_pd(e), _mm512_set1_pd(op->high), _mm512_set1_pd(op->low));
+        __m512d r = _mm512_fmadd_pd(_mm512_cvtepi32_pd(e), _mm512_set1_pd(op->high),
+                                    _mm512_set1_pd(op->low));
 
         return _mm512_fmadd_pd(_mm512_roundscale_pd(r, nearest), _mm512_set1_pd(op->sign), v);
     }
@@ -124,7 +128,8 @@ INLINE __m512d apply(const RknpuRequantOp *op, __m512d v, unsigned channel, cons
 }
 
 /* 16 sums of one pixel to 16 bytes. */
-INLINE void requant(const RknpuRequant *r, unsigned channel, __m512i acc, const int8_t *operand, uint8_t *out)
+INLINE void requant(const RknpuRequant *r, unsigned channel, __m512i acc, const int8_t *operand,
+                    uint8_t *out)
 {
     const __m512d scale = _mm512_set1_pd(r->scale), offset = _mm512_set1_pd(r->offset);
     __m512d lo, hi;
@@ -140,13 +145,16 @@ INLINE void requant(const RknpuRequant *r, unsigned channel, __m512i acc, const 
         lo = apply(&r->op[o], lo, channel, operand);
         hi = apply(&r->op[o], hi, channel + 8, operand ? operand + 8 : NULL);
     }
-    bytes = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtpd_epi32(_mm512_fmadd_pd(lo, scale, offset))),
-                               _mm512_cvtpd_epi32(_mm512_fmadd_pd(hi, scale, offset)), 1);
+    bytes = _mm512_inserti64x4(
+        _mm512_castsi256_si512(_mm512_cvtpd_epi32(_mm512_fmadd_pd(lo, scale, offset))),
+        _mm512_cvtpd_epi32(_mm512_fmadd_pd(hi, scale, offset)), 1);
     _mm_storeu_si128((__m128i *)out, _mm512_cvtsepi32_epi8(bytes));
 }
 
-/* One half (16 channels) of a group's sums of one pixel. `width` is the distance of pixels in `acc`. */
-INLINE void finish(const RknpuInt8Output *out, unsigned half, __m512i acc, unsigned pixel, const unsigned width)
+/* One half (16 channels) of a group's sums of one pixel. `width` is the distance of pixels in
+ * `acc`. */
+INLINE void finish(const RknpuInt8Output *out, unsigned half, __m512i acc, unsigned pixel,
+                   const unsigned width)
 {
     size_t at = (size_t)pixel * RKNPU_INT8_LANES;
 
@@ -215,7 +223,9 @@ INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels
 
 #pragma GCC unroll 8
                 for (unsigned p = 0; p < pixels; p++) {
-                    const __m512i x = quad(p < 3 ? a + p * step : p < 6 ? b + (p - 3) * step : c + (p - 6) * step);
+                    const __m512i x = quad(p < 3   ? a + p * step
+                                           : p < 6 ? b + (p - 3) * step
+                                                   : c + (p - 6) * step);
 
                     lo[p] = _mm512_dpbusd_epi32(lo[p], w0, x);
                     hi[p] = _mm512_dpbusd_epi32(hi[p], w1, x);
@@ -282,12 +292,14 @@ INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const un
     for (unsigned r = 0; r < d->row_pairs; r++) {
         const uint8_t *x = (const uint8_t *)d->pairs[r] + pixel * d->pixel_step;
 
-        for (unsigned kx = 0; kx < d->kernel_width; kx++, x += d->tap_step, w += 2 * RKNPU_INT8_LANES) {
+        for (unsigned kx = 0; kx < d->kernel_width;
+             kx++, x += d->tap_step, w += 2 * RKNPU_INT8_LANES) {
             const __m512i tap = _mm512_loadu_si512(w);
 
 #pragma GCC unroll 8
             for (unsigned p = 0; p < pixels; p++) {
-                acc[p] = _mm512_dpwssd_epi32(acc[p], _mm512_loadu_si512(x + p * d->pixel_step), tap);
+                acc[p] =
+                    _mm512_dpwssd_epi32(acc[p], _mm512_loadu_si512(x + p * d->pixel_step), tap);
             }
         }
     }

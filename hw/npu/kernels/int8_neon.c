@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * int8 inner loops for AArch64. Weights are 16 bits wide with OW added; one input channel of a pixel
- * multiplies 16 kernels at a time (smlal by lane). A tile is 16 kernels by up to 4 pixels.
+ * int8 inner loops for AArch64. Weights are 16 bits wide with OW added; one input channel of a
+ * pixel multiplies 16 kernels at a time (smlal by lane). A tile is 16 kernels by up to 4 pixels.
  */
 #include "int8.h"
 
 #include <arm_neon.h>
 #include <string.h>
 
-#define GROUP 16
-#define TILE 4
+#define GROUP  16
+#define TILE   4
 #define INLINE static inline __attribute__((always_inline))
 
 static void stage(uint8_t *restrict to, size_t step, const uint8_t *restrict from, size_t pixels)
@@ -33,14 +33,14 @@ static void fill(uint8_t *to, size_t step, int8_t value, size_t pixels)
     }
 }
 
-static void stage_pair(int16_t *restrict to, const uint8_t *restrict upper, const uint8_t *restrict lower,
-                       size_t pixels)
+static void stage_pair(int16_t *restrict to, const uint8_t *restrict upper,
+                       const uint8_t *restrict lower, size_t pixels)
 {
     for (size_t p = 0; p < pixels; p++, to += 2 * RKNPU_INT8_LANES) {
         int8x16_t u = vld1q_s8((const int8_t *)upper + p * RKNPU_INT8_LANES);
         int8x16_t l = vld1q_s8((const int8_t *)lower + p * RKNPU_INT8_LANES);
-        int16x8x2_t lo = { { vmovl_s8(vget_low_s8(u)), vmovl_s8(vget_low_s8(l)) } };
-        int16x8x2_t hi = { { vmovl_s8(vget_high_s8(u)), vmovl_s8(vget_high_s8(l)) } };
+        int16x8x2_t lo = {{vmovl_s8(vget_low_s8(u)), vmovl_s8(vget_low_s8(l))}};
+        int16x8x2_t hi = {{vmovl_s8(vget_high_s8(u)), vmovl_s8(vget_high_s8(l))}};
 
         vst2q_s16(to, lo);
         vst2q_s16(to + RKNPU_INT8_LANES, hi);
@@ -60,7 +60,8 @@ static void pack(void *restrict to, const RknpuInt8Weights *w)
                                   ((size_t)t * w->in_memory + w->first) * width + c % 32;
 
             for (unsigned k = 0; k < GROUP; k++) {
-                packed[k] = k < w->count ? (int16_t)((int8_t)from[(size_t)k * width] + w->ow[k]) : 0;
+                packed[k] =
+                    k < w->count ? (int16_t)((int8_t)from[(size_t)k * width] + w->ow[k]) : 0;
             }
         }
     }
@@ -76,18 +77,19 @@ INLINE int32x4_t truncate_acc(int32x4_t acc, unsigned shift)
 }
 
 /* Two lanes of one operation; `channel` is the first one's. */
-INLINE float64x2_t apply(const RknpuRequantOp *op, float64x2_t v, unsigned channel, const int8_t *operand)
+INLINE float64x2_t apply(const RknpuRequantOp *op, float64x2_t v, unsigned channel,
+                         const int8_t *operand)
 {
     switch (op->kind) {
     case RKNPU_REQUANT_ADD:
         return vaddq_f64(v, vld1q_f64(op->a + channel));
     case RKNPU_REQUANT_MUL:
-        return vrndnq_f64(vmulq_f64(v, vbslq_f64(vcltzq_f64(v), vld1q_f64(op->b + channel),
-                                                 vld1q_f64(op->a + channel))));
+        return vrndnq_f64(vmulq_f64(
+            v, vbslq_f64(vcltzq_f64(v), vld1q_f64(op->b + channel), vld1q_f64(op->a + channel))));
     case RKNPU_REQUANT_CLAMP:
         return vminq_f64(vmaxq_f64(v, vdupq_n_f64(op->low)), vdupq_n_f64(op->high));
     case RKNPU_REQUANT_EW_ADD: {
-        float64x2_t e = { operand[0], operand[1] };
+        float64x2_t e = {operand[0], operand[1]};
 
         e = vrndnq_f64(vfmaq_f64(vdupq_n_f64(op->low), e, vdupq_n_f64(op->high)));
         return vfmaq_f64(v, e, vdupq_n_f64(op->sign));
@@ -97,7 +99,8 @@ INLINE float64x2_t apply(const RknpuRequantOp *op, float64x2_t v, unsigned chann
 }
 
 /* Four sums of one pixel to four values within 32 bits. */
-INLINE int32x4_t requant4(const RknpuRequant *r, unsigned channel, int32x4_t acc, const int8_t *operand)
+INLINE int32x4_t requant4(const RknpuRequant *r, unsigned channel, int32x4_t acc,
+                          const int8_t *operand)
 {
     const float64x2_t scale = vdupq_n_f64(r->scale), offset = vdupq_n_f64(r->offset);
     float64x2_t lo, hi;
@@ -141,12 +144,12 @@ INLINE void finish(const RknpuInt8Output *out, const int32x4_t *acc, unsigned pi
 }
 
 /* One channel of a pixel times 16 kernels. */
-#define LANE(acc, w0, w1, x, lane)                                    \
-    do {                                                              \
-        (acc)[0] = vmlal_lane_s16((acc)[0], vget_low_s16(w0), x, lane);  \
-        (acc)[1] = vmlal_lane_s16((acc)[1], vget_high_s16(w0), x, lane); \
-        (acc)[2] = vmlal_lane_s16((acc)[2], vget_low_s16(w1), x, lane);  \
-        (acc)[3] = vmlal_lane_s16((acc)[3], vget_high_s16(w1), x, lane); \
+#define LANE(acc, w0, w1, x, lane)                                                                 \
+    do {                                                                                           \
+        (acc)[0] = vmlal_lane_s16((acc)[0], vget_low_s16(w0), x, lane);                            \
+        (acc)[1] = vmlal_lane_s16((acc)[1], vget_high_s16(w0), x, lane);                           \
+        (acc)[2] = vmlal_lane_s16((acc)[2], vget_low_s16(w1), x, lane);                            \
+        (acc)[3] = vmlal_lane_s16((acc)[3], vget_high_s16(w1), x, lane);                           \
     } while (0)
 
 INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels)
@@ -169,13 +172,13 @@ INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels
                 for (unsigned p = 0; p < pixels; p++) {
                     x[p] = vld1_s16((const int16_t *)(tap + p * d->pixel_step) + c);
                 }
-#define CHANNEL(lane)                                                                           \
-    do {                                                                                        \
-        const int16x8_t w0 = vld1q_s16(w + (lane) * GROUP), w1 = vld1q_s16(w + (lane) * GROUP + 8); \
-        _Pragma("GCC unroll 4") for (unsigned p = 0; p < pixels; p++)                           \
-        {                                                                                       \
-            LANE(acc[p], w0, w1, x[p], lane);                                                   \
-        }                                                                                       \
+#define CHANNEL(lane)                                                                              \
+    do {                                                                                           \
+        const int16x8_t w0 = vld1q_s16(w + (lane)*GROUP), w1 = vld1q_s16(w + (lane)*GROUP + 8);    \
+        _Pragma("GCC unroll 4") for (unsigned p = 0; p < pixels; p++)                              \
+        {                                                                                          \
+            LANE(acc[p], w0, w1, x[p], lane);                                                      \
+        }                                                                                          \
     } while (0)
                 CHANNEL(0);
                 CHANNEL(1);
@@ -207,7 +210,7 @@ static void depthwise(const RknpuInt8Depthwise *d)
 {
     for (unsigned pixel = 0; pixel < d->pixels; pixel++) {
         const int16_t *w = d->weights;
-        int32x4_t acc[4] = { vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0) };
+        int32x4_t acc[4] = {vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0)};
 
         for (unsigned r = 0; r < d->row_pairs; r++) {
             const uint8_t *x = (const uint8_t *)d->pairs[r] + pixel * d->pixel_step;
@@ -216,8 +219,9 @@ static void depthwise(const RknpuInt8Depthwise *d)
                 for (unsigned i = 0; i < 4; i++) { /* four channels, two rows each */
                     int16x8_t v = vld1q_s16((const int16_t *)x + 8 * i), t = vld1q_s16(w + 8 * i);
 
-                    acc[i] = vaddq_s32(acc[i], vpaddq_s32(vmull_s16(vget_low_s16(v), vget_low_s16(t)),
-                                                          vmull_s16(vget_high_s16(v), vget_high_s16(t))));
+                    acc[i] = vaddq_s32(acc[i],
+                                       vpaddq_s32(vmull_s16(vget_low_s16(v), vget_low_s16(t)),
+                                                  vmull_s16(vget_high_s16(v), vget_high_s16(t))));
                 }
             }
         }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * int8 inner loops in plain C: what the other sets have to equal. Sums run along channels that lie side
- * by side for input and weights, which compilers turn into the host's 16-bit dot products.
+ * int8 inner loops in plain C: what the other sets have to equal. Sums run along channels that lie
+ * side by side for input and weights, which compilers turn into the host's 16-bit dot products.
  */
 #include "int8.h"
 
 #include <string.h>
 
-#define GROUP 16
+#define GROUP  16
 #define PIXELS 4 /* of a tile; with two kernels eight sums stay in registers */
 
 static void stage(uint8_t *restrict to, size_t step, const uint8_t *restrict from, size_t pixels)
@@ -34,8 +34,8 @@ static void fill(uint8_t *to, size_t step, int8_t value, size_t pixels)
     }
 }
 
-static void stage_pair(int16_t *restrict to, const uint8_t *restrict upper, const uint8_t *restrict lower,
-                       size_t pixels)
+static void stage_pair(int16_t *restrict to, const uint8_t *restrict upper,
+                       const uint8_t *restrict lower, size_t pixels)
 {
     for (size_t i = 0; i < pixels * RKNPU_INT8_LANES; i++) {
         to[2 * i] = (int8_t)upper[i];
@@ -54,7 +54,8 @@ static void pack(void *restrict to, const RknpuInt8Weights *w)
         for (unsigned t = 0; t < w->taps; t++) {
             for (unsigned c = 0; c < w->depth; c++) {
                 unsigned slice = c / 32;
-                unsigned width = w->tap_channels - slice * 32 < 32 ? w->tap_channels - slice * 32 : 32;
+                unsigned width =
+                    w->tap_channels - slice * 32 < 32 ? w->tap_channels - slice * 32 : 32;
                 size_t at = (size_t)slice * 32 * w->in_memory * w->taps +
                             ((size_t)t * w->in_memory + w->first + k) * width + c % 32;
 
@@ -98,8 +99,8 @@ static void apply(const RknpuRequantOp *op, unsigned channel, const int8_t *oper
     }
 }
 
-void rknpu_requant_row(const RknpuRequant *requant, unsigned channel, const int32_t *acc, size_t acc_step,
-                       const int8_t *operand, uint8_t *out, unsigned pixels)
+void rknpu_requant_row(const RknpuRequant *requant, unsigned channel, const int32_t *acc,
+                       size_t acc_step, const int8_t *operand, uint8_t *out, unsigned pixels)
 {
     for (unsigned p = 0; p < pixels; p++, acc += acc_step, out += RKNPU_INT8_LANES) {
         double v[RKNPU_INT8_LANES];
@@ -133,10 +134,10 @@ static void finish(const RknpuInt8Output *out, const int32_t *acc, unsigned pixe
 }
 
 /* Four pixels by two kernels along one run of channels. */
-static void dot4x2(int32_t *sums, const int16_t *const x[PIXELS], const int16_t *w0, const int16_t *w1,
-                   unsigned depth)
+static void dot4x2(int32_t *sums, const int16_t *const x[PIXELS], const int16_t *w0,
+                   const int16_t *w1, unsigned depth)
 {
-    int32_t s[8] = { 0 };
+    int32_t s[8] = {0};
 
     for (unsigned i = 0; i < depth; i++) {
         s[0] += x[0][i] * w0[i];
@@ -182,7 +183,7 @@ static void direct(const RknpuInt8Direct *d)
 static void depthwise(const RknpuInt8Depthwise *d)
 {
     for (unsigned p = 0; p < d->pixels; p++) {
-        int32_t acc[GROUP] = { 0 };
+        int32_t acc[GROUP] = {0};
 
         for (unsigned r = 0; r < d->row_pairs; r++) {
             const uint8_t *row = (const uint8_t *)d->pairs[r] + p * d->pixel_step;

@@ -37,7 +37,7 @@ bool rknpu_isa_available(RknpuIsa isa)
 
 RknpuIsa rknpu_isa_choose(unsigned forced)
 {
-    static const RknpuIsa order[] = { RKNPU_ISA_AVX512, RKNPU_ISA_AVX2, RKNPU_ISA_NEON };
+    static const RknpuIsa order[] = {RKNPU_ISA_AVX512, RKNPU_ISA_AVX2, RKNPU_ISA_NEON};
 
     if (forced && forced < RKNPU_ISAS && rknpu_isa_available(forced)) {
         return forced;

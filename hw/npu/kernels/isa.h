@@ -10,9 +10,9 @@ typedef enum RknpuIsa {
     RKNPU_ISA_BEST, /* the fastest that the host has */
     RKNPU_ISA_NONE, /* no kernels: the generic convolution, which is the definition */
     RKNPU_ISA_PORTABLE,
-    RKNPU_ISA_AVX2,     /* x86-64 with AVX2, FMA and F16C */
-    RKNPU_ISA_AVX512,   /* x86-64 with AVX-512 F, BW, DQ, VL and VNNI */
-    RKNPU_ISA_NEON,     /* any AArch64 */
+    RKNPU_ISA_AVX2,   /* x86-64 with AVX2, FMA and F16C */
+    RKNPU_ISA_AVX512, /* x86-64 with AVX-512 F, BW, DQ, VL and VNNI */
+    RKNPU_ISA_NEON,   /* any AArch64 */
     RKNPU_ISAS
 } RknpuIsa;
 
