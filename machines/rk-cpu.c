@@ -2,13 +2,13 @@
 /*
  * CPUs of the Rockchip machines.
  *
- * Boot firmware of the chips (TF-A BL31) serves PSCI, SMCCC 1.1 and SCMI to SMCs. QEMU emulates PSCI in
- * the CPU. What is missing is answered here, one level above, by the exception entry of a subclass, so
- * that QEMU itself stays as it is. Everything else falls through to PSCI, which answers NOT_SUPPORTED
- * to what it does not know.
+ * Boot firmware of the chips (TF-A BL31) serves PSCI, SMCCC 1.1 and SCMI to SMCs. QEMU emulates
+ * PSCI in the CPU. What is missing is answered here, one level above, by the exception entry of a
+ * subclass, so that QEMU itself stays as it is. Everything else falls through to PSCI, which
+ * answers NOT_SUPPORTED to what it does not know.
  *
- * Facts: Arm DEN 0028 (SMCCC), sections 7.2 and 7.3; DEN 0022 (PSCI), PSCI_FEATURES. Linux rings SCMI
- * only when firmware reports SMCCC 1.1 or later (arm_smccc_1_1_invoke()).
+ * Facts: Arm DEN 0028 (SMCCC), sections 7.2 and 7.3; DEN 0022 (PSCI), PSCI_FEATURES. Linux rings
+ * SCMI only when firmware reports SMCCC 1.1 or later (arm_smccc_1_1_invoke()).
  */
 #include "qemu/osdep.h"
 #include "cpu.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Device trees of the Rockchip machines: choosing and checking one, and adapting it to -smp, -m and the
- * devices of the command line. The same adaptations are made to a tree of the user's, so that the tree
- * of a real board boots.
+ * Device trees of the Rockchip machines: choosing and checking one, and adapting it to -smp, -m and
+ * the devices of the command line. The same adaptations are made to a tree of the user's, so that
+ * the tree of a real board boots.
  */
 #include "qemu/osdep.h"
 #include <libfdt.h>
@@ -64,8 +64,8 @@ static void rk_dtb_check(const RkLayout *l, const char *path)
                    path, fdt_strerror(ret));
     }
     if (fdt_node_check_compatible(blob, 0, l->compatible) != 0) {
-        warn_report("'%s' is not for %s: its root node is not compatible with \"%s\"", path, l->chip,
-                    l->compatible);
+        warn_report("'%s' is not for %s: its root node is not compatible with \"%s\"", path,
+                    l->chip, l->compatible);
     }
 }
 
@@ -83,7 +83,8 @@ void rk_dtb_choose(RkMachineState *rms)
         ms->dtb = rk_dtb_find(rms);
     }
     if (!ms->dtb) {
-        error_setg(&error_fatal, "no device tree %s-%s.dtb beside the emulator: check driver=, or name "
+        error_setg(&error_fatal,
+                   "no device tree %s-%s.dtb beside the emulator: check driver=, or name "
                    "the folder with -machine dtb-dir=DIR or the file with -dtb FILE",
                    rk_layout(rms)->chip, rms->driver);
     }
@@ -129,10 +130,13 @@ static uint64_t rk_dtb_cpu_reg(const void *fdt, int node)
     if (!type || strcmp(type, "cpu") || !reg || (len != 4 && len != 8)) {
         return UINT64_MAX;
     }
-    return len == 4 ? fdt32_to_cpu(reg[0]) : (uint64_t)fdt32_to_cpu(reg[0]) << 32 | fdt32_to_cpu(reg[1]);
+    return len == 4 ? fdt32_to_cpu(reg[0])
+                    : (uint64_t)fdt32_to_cpu(reg[0]) << 32 | fdt32_to_cpu(reg[1]);
 }
 
-/* Removes the cpu-map leaf (and a cluster it empties) that points to a CPU. False: there is none. */
+/*
+ * Removes the cpu-map leaf (and a cluster it empties) that points to a CPU. False: there is none.
+ */
 static bool rk_dtb_drop_from_cpu_map(void *fdt, uint32_t phandle)
 {
     int map = fdt_path_offset(fdt, "/cpus/cpu-map");
@@ -155,9 +159,9 @@ static bool rk_dtb_drop_from_cpu_map(void *fdt, uint32_t phandle)
 }
 
 /*
- * Takes a CPU out of the interrupt partitions. A partition that is empty then goes, with the nodes whose
- * per-CPU interrupt it routes (performance counters). The kernel warns about a partition that names a
- * CPU it does not know.
+ * Takes a CPU out of the interrupt partitions. A partition that is empty then goes, with the nodes
+ * whose per-CPU interrupt it routes (performance counters). The kernel warns about a partition that
+ * names a CPU it does not know.
  */
 static void rk_dtb_drop_partition(void *fdt, int partition)
 {
@@ -198,7 +202,9 @@ static void rk_dtb_drop_from_partitions(void *fdt, uint32_t phandle)
     }
 }
 
-/* Removes the CPUs that the machine does not have, so that the kernel does not try to start them. */
+/*
+ * Removes the CPUs that the machine does not have, so that the kernel does not try to start them.
+ */
 static void rk_dtb_drop_cpus(RkMachineState *rms, void *fdt)
 {
     int node = fdt_first_subnode(fdt, fdt_path_offset(fdt, "/cpus"));

@@ -2,8 +2,9 @@
 /*
  * Machine "rk3588": Rockchip RK3588 with its NPU.
  *
- * Facts: RK3588 TRM Part 1, chapter "Address mapping"; Linux arch/arm64/boot/dts/rockchip/rk3588-base.dtsi.
- * docs/machines/rk3588.md lists what is modelled and what is not.
+ * Facts: RK3588 TRM Part 1, chapter "Address mapping"; Linux
+ * arch/arm64/boot/dts/rockchip/rk3588-base.dtsi. docs/machines/rk3588.md lists what is modelled and
+ * what is not.
  */
 #include "qemu/osdep.h"
 #include "qemu/units.h"

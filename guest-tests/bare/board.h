@@ -52,8 +52,8 @@ enum {
 };
 
 /*
- * Rockchip IOMMU v2, offsets in a register bank (Linux drivers/iommu/rockchip-iommu.c, which also tells
- * that the upper 28 bits of DTE_ADDR read back).
+ * Rockchip IOMMU v2, offsets in a register bank (Linux drivers/iommu/rockchip-iommu.c, which also
+ * tells that the upper 28 bits of DTE_ADDR read back).
  */
 enum {
     MMU_DTE_ADDR = 0x00,

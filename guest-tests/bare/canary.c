@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The first program to run: if this fails the set-up is broken and nothing else is worth running. */
+/*
+ * The first program to run: if this fails the set-up is broken and nothing else is worth running.
+ */
 #include "lib.h"
 
 int main(void)

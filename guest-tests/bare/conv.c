@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An int8 convolution with bias, requantisation and the weights' zero point on every core, compared with
- * plain loops over channels, rows and columns. The registers are those of the RK3588 manual with the
- * values that Mesa's rocket driver gives them; shapes are not square so that swapped axes show.
+ * An int8 convolution with bias, requantisation and the weights' zero point on every core, compared
+ * with plain loops over channels, rows and columns. The registers are those of the RK3588 manual
+ * with the values that Mesa's rocket driver gives them; shapes are not square so that swapped axes
+ * show.
  */
 #include "lib.h"
 
@@ -169,7 +170,8 @@ static unsigned differences(const Shape *s)
                 int8_t want = expected(s, k, y, x);
 
                 if (got != want && !wrong++) {
-                    print("# kernel %d, row %d, column %d: expected %d, got %d\n", k, y, x, want, got);
+                    print("# kernel %d, row %d, column %d: expected %d, got %d\n", k, y, x, want,
+                          got);
                 }
             }
         }
@@ -186,7 +188,8 @@ static void test(unsigned core, const Shape *s)
     emit_dpu(&p);
     emit_tail(&p, 0, 0, 0x1d);
     npu_start(core, BOARD_WORK, program_amount(&p), 1, 0x300);
-    report(npu_finish(core, 0x300), "core %u: %dx%d convolution completes", core, s->kernel, s->kernel);
+    report(npu_finish(core, 0x300), "core %u: %dx%d convolution completes", core, s->kernel,
+           s->kernel);
     report(differences(s) == 0, "core %u: %dx%d convolution equals plain loops", core, s->kernel,
            s->kernel);
 }

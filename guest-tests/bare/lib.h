@@ -63,9 +63,9 @@ void emit_tail(Program *p, uint32_t next, uint32_t next_amount, uint32_t unit_ma
 uint32_t program_amount(const Program *p);
 
 /*
- * Starts `tasks` tasks at device address `program` on a core the way Rockchip's driver does (pointers,
- * address, amount, masks, TASK_CON, OPERATION_ENABLE 1 and at once 0). npu_finish() waits for an
- * interrupt status bit of `mask`, at most a second, and clears it.
+ * Starts `tasks` tasks at device address `program` on a core the way Rockchip's driver does
+ * (pointers, address, amount, masks, TASK_CON, OPERATION_ENABLE 1 and at once 0). npu_finish()
+ * waits for an interrupt status bit of `mask`, at most a second, and clears it.
  */
 void npu_start(unsigned core, uint32_t program, uint32_t amount, unsigned tasks, uint32_t mask);
 bool npu_finish(unsigned core, uint32_t mask);

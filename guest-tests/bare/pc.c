@@ -135,7 +135,8 @@ static void test_null_chain(void)
     emit_tail(&p, 0, 0, 0x18);
     npu_start(1, BOARD_WORK, program_amount(&p), 2, 0x300);
     delay_ms(20);
-    report_equal(npu_read(1, PC_INTERRUPT_STATUS), 0, "next address 0 before TASK_NUMBER: no interrupt");
+    report_equal(npu_read(1, PC_INTERRUPT_STATUS), 0,
+                 "next address 0 before TASK_NUMBER: no interrupt");
 }
 
 int main(void)

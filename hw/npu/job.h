@@ -99,11 +99,12 @@ uint8_t *rknpu_mem_view_out(RknpuMem *mem, uint32_t iova, uint64_t len);
 bool rknpu_mem_release(RknpuMem *mem);
 bool rknpu_mem_faulted_write(const RknpuMem *mem);
 /*
- * Until the window ends, reads and views of `stream` that begin inside [iova, iova + len) see `bytes`
- * instead of guest memory (unpacked weights); what reaches beyond fails. Takes `bytes` over (g_free). One
- * at a time.
+ * Until the window ends, reads and views of `stream` that begin inside [iova, iova + len) see
+ * `bytes` instead of guest memory (unpacked weights); what reaches beyond fails. Takes `bytes` over
+ * (g_free). One at a time.
  */
-void rknpu_mem_overlay(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint8_t *bytes, uint64_t len);
+void rknpu_mem_overlay(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint8_t *bytes,
+                       uint64_t len);
 void rknpu_mem_count(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len);
 
 #endif /* HW_NPU_JOB_H */

@@ -2,12 +2,12 @@
 /*
  * DesignWare APB UART, as Rockchip places it (reg-shift 2, 32-bit access).
  *
- * Facts: Synopsys DW_apb_uart databook; Linux drivers/tty/serial/8250/8250_dw.c and 8250_dwlib.c, which
- * read UCV and CPR at probe and USR when a write to LCR is refused.
+ * Facts: Synopsys DW_apb_uart databook; Linux drivers/tty/serial/8250/8250_dw.c and 8250_dwlib.c,
+ * which read UCV and CPR at probe and USR when a write to LCR is refused.
  *
  * Modelled: the 16550 core (QEMU's), 16-byte FIFOs, USR, CPR, UCV and CTR as identification.
- * Not modelled: DMA handshake, baud rates. The options RS-485 and fractional divider (TCR to DLF) are
- * absent: these registers read 0, which tells drivers so.
+ * Not modelled: DMA handshake, baud rates. The options RS-485 and fractional divider (TCR to DLF)
+ * are absent: these registers read 0, which tells drivers so.
  */
 #include "qemu/osdep.h"
 #include "qemu/log.h"
@@ -61,7 +61,8 @@ static uint64_t dw_uart_read(void *opaque, hwaddr offset, unsigned size)
     case DW_UART_TCR ... DW_UART_DLF:
         return 0;
     default:
-        qemu_log_mask(LOG_UNIMP, "dw-uart: read of register 0x%" HWADDR_PRIx ", which is not modelled\n",
+        qemu_log_mask(LOG_UNIMP,
+                      "dw-uart: read of register 0x%" HWADDR_PRIx ", which is not modelled\n",
                       offset);
         return 0;
     }

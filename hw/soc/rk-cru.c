@@ -2,12 +2,12 @@
 /*
  * Rockchip clock and reset unit (CRU).
  *
- * Facts: Linux drivers/clk/rockchip/clk-rk3588.c, rst-rk3588.c, clk-rk3576.c, rst-rk3576.c, clk-pll.c;
- * RK3588 TRM Part 1, chapter CRU.
+ * Facts: Linux drivers/clk/rockchip/clk-rk3588.c, rst-rk3588.c, clk-rk3576.c, rst-rk3576.c,
+ * clk-pll.c; RK3588 TRM Part 1, chapter CRU.
  *
- * Modelled: every register of all sub-units as storage with write masks; PLL lock; the gates and soft
- * resets of the NPU, which leave this device as lines; the two global software resets.
- * Not modelled: clock rates (nothing here runs at a guest-chosen rate) and gates or resets of blocks
+ * Modelled: every register of all sub-units as storage with write masks; PLL lock; the gates and
+ * soft resets of the NPU, which leave this device as lines; the two global software resets. Not
+ * modelled: clock rates (nothing here runs at a guest-chosen rate) and gates or resets of blocks
  * that the machines do not have.
  */
 #include "qemu/osdep.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rockchip control registers with a write mask: bit 16 + k of a written word enables the write to bit k.
- * Source: every register table of the CRU, GRF and PMU chapters of the RK3588 TRM; the kernel's
- * HIWORD_UPDATE macros.
+ * Rockchip control registers with a write mask: bit 16 + k of a written word enables the write to
+ * bit k. Source: every register table of the CRU, GRF and PMU chapters of the RK3588 TRM; the
+ * kernel's HIWORD_UPDATE macros.
  */
 #ifndef RK_HIWORD_H
 #define RK_HIWORD_H

@@ -2,19 +2,21 @@
 /*
  * Rockchip IOMMU version 2 (compatible "rockchip,rk3568-iommu"): one register bank.
  *
- * Facts: Linux drivers/iommu/rockchip-iommu.c. Two levels of 1024 entries, 4 KiB pages, 32-bit device
- * addresses, 40-bit physical ones. An entry keeps PA 31:12 in place, PA 35:32 in bits 11:8 and PA 39:36
- * in bits 7:4; bit 0 is valid, and in a page entry bit 1 is readable and bit 2 writable.
+ * Facts: Linux drivers/iommu/rockchip-iommu.c. Two levels of 1024 entries, 4 KiB pages, 32-bit
+ * device addresses, 40-bit physical ones. An entry keeps PA 31:12 in place, PA 35:32 in bits 11:8
+ * and PA 39:36 in bits 7:4; bit 0 is valid, and in a page entry bit 1 is readable and bit 2
+ * writable.
  *
  * Modelled: all registers and commands, faults, bus errors on table reads, stall, and a translation
- * cache that forgets only when it is told to: a driver that does not zap sees stale translations, as on
- * the chip. The cache holds valid page entries only and is as large as the guest's mappings.
- * Not modelled: the security bit, the page-cache attributes, replay of the faulting access (its master
- * is told that the access failed).
+ * cache that forgets only when it is told to: a driver that does not zap sees stale translations,
+ * as on the chip. The cache holds valid page entries only and is as large as the guest's mappings.
+ * Not modelled: the security bit, the page-cache attributes, replay of the faulting access (its
+ * master is told that the access failed).
  *
- * Threads: registers are accessed with the big lock, translations come from the master's worker threads
- * without it; `lock` protects the state, and the big lock is never taken under `lock`. Therefore page
- * tables are read through host pointers, and a table that does not lie in RAM is a bus error.
+ * Threads: registers are accessed with the big lock, translations come from the master's worker
+ * threads without it; `lock` protects the state, and the big lock is never taken under `lock`.
+ * Therefore page tables are read through host pointers, and a table that does not lie in RAM is a
+ * bus error.
  */
 #include "qemu/osdep.h"
 #include "qemu/lockable.h"
@@ -177,7 +179,10 @@ static RkMmuWalk rk_iommu_page(RkIommu *s, uint32_t iova, bool write, hwaddr *pa
     return result;
 }
 
-/* Publishes the first failure; later ones wait behind it until the guest has dealt with it. Lock held. */
+/*
+ * Publishes the first failure; later ones wait behind it until the guest has dealt with it. Lock
+ * held.
+ */
 static void rk_iommu_record(RkIommu *s, RkMmuWalk result, uint32_t iova, bool write)
 {
     if (s->status & RK_MMU_STATUS_PAGE_FAULT_ACTIVE) {

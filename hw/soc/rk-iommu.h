@@ -55,11 +55,11 @@ typedef enum RkMmuCommand {
 } RkMmuCommand;
 
 /*
- * Translates `iova` for a read or a write. On success `*pa` is the physical address and the result is
- * the number of bytes, 1..len, that follow it contiguously in physical memory.
- * 0 = no translation: the bank has recorded a page fault or bus error (the first one wins), or it is
- * stalled and rk_iommu_set_draining() asked waiters to give up. A stalled bank makes the caller wait.
- * Never call it with the big lock held.
+ * Translates `iova` for a read or a write. On success `*pa` is the physical address and the result
+ * is the number of bytes, 1..len, that follow it contiguously in physical memory. 0 = no
+ * translation: the bank has recorded a page fault or bus error (the first one wins), or it is
+ * stalled and rk_iommu_set_draining() asked waiters to give up. A stalled bank makes the caller
+ * wait. Never call it with the big lock held.
  */
 uint64_t rk_iommu_translate(RkIommu *s, uint32_t iova, uint64_t len, bool write, hwaddr *pa);
 
@@ -70,8 +70,8 @@ void rk_iommu_set_draining(RkIommu *s, bool draining);
 void rk_iommu_force_reset(RkIommu *s);
 
 /*
- * Whether the registers answer: power, clock and reset of the master that the bank belongs to. An access
- * while they do not reads 0, changes nothing and is counted. Both need the big lock.
+ * Whether the registers answer: power, clock and reset of the master that the bank belongs to. An
+ * access while they do not reads 0, changes nothing and is counted. Both need the big lock.
  */
 void rk_iommu_set_powered(RkIommu *s, bool powered);
 uint64_t rk_iommu_unpowered_accesses(const RkIommu *s);

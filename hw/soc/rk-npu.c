@@ -2,15 +2,15 @@
 /*
  * The NPU as a QEMU device.
  *
- * The model library (hw/npu, include/rknpu) holds registers, command streams and arithmetic; this file
- * gives it guest memory through the IOMMU banks, an interrupt, a clock and a place for events, and tells
- * it about power, clocks, resets, VM stop and snapshots.
+ * The model library (hw/npu, include/rknpu) holds registers, command streams and arithmetic; this
+ * file gives it guest memory through the IOMMU banks, an interrupt, a clock and a place for events,
+ * and tells it about power, clocks, resets, VM stop and snapshots.
  *
  * Banks: a core's first bank translates its reads and its last one its writes; drivers program both
  * alike (Linux drivers/iommu/rockchip-iommu.c writes every bank of a node).
  *
- * Threads: the model computes on worker threads without the big lock. Its callbacks here (map, unmap,
- * irq, event) never take that lock; the interrupt line is moved by a bottom half.
+ * Threads: the model computes on worker threads without the big lock. Its callbacks here (map,
+ * unmap, irq, event) never take that lock; the interrupt line is moved by a bottom half.
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
@@ -198,8 +198,9 @@ static void rk_npu_event(void *opaque, const RknpuEvent *ev)
     } else if (ev->type == RKNPU_EVENT_UNIMP) {
         qemu_log_mask(LOG_UNIMP, "rk-npu: core %u: %s\n", ev->core, ev->text);
         if (s->strict) {
-            error_report("rk-npu: core %u: %s is not modelled; the machine stops because strict is on",
-                         ev->core, ev->text);
+            error_report(
+                "rk-npu: core %u: %s is not modelled; the machine stops because strict is on",
+                ev->core, ev->text);
             qemu_system_vmstop_request_prepare();
             qemu_system_vmstop_request(RUN_STATE_INTERNAL_ERROR);
         }
@@ -422,7 +423,8 @@ static char *rk_npu_get_stats(Object *obj, Error **errp)
     return g_string_free(json, false);
 }
 
-static void rk_npu_get_unpowered(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
+static void rk_npu_get_unpowered(Object *obj, Visitor *v, const char *name, void *opaque,
+                                 Error **errp)
 {
     RkNpu *s = RK_NPU(obj);
     uint64_t value = s->unpowered_accesses;
@@ -528,7 +530,8 @@ static void rk_npu_init(Object *obj)
     qemu_mutex_init(&s->log_lock);
     object_property_add_str(obj, "waiting", rk_npu_get_waiting, NULL);
     object_property_add_str(obj, "stats", rk_npu_get_stats, NULL);
-    object_property_add(obj, "unpowered-accesses", "uint64", rk_npu_get_unpowered, NULL, NULL, NULL);
+    object_property_add(obj, "unpowered-accesses", "uint64", rk_npu_get_unpowered, NULL, NULL,
+                        NULL);
 }
 
 static void rk_npu_finalize(Object *obj)

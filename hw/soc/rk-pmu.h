@@ -2,8 +2,8 @@
 /*
  * Rockchip power management unit: the part that switches power domains.
  *
- * GPIO outputs, named RK_PMU_POWER: one line a domain, numbered as the device-tree binding numbers the
- * domain; high while the domain and all domains above it are on.
+ * GPIO outputs, named RK_PMU_POWER: one line a domain, numbered as the device-tree binding numbers
+ * the domain; high while the domain and all domains above it are on.
  */
 #ifndef RK_PMU_H
 #define RK_PMU_H
@@ -15,7 +15,9 @@
 #define RK_PMU_POWER "power"
 #define RK_PMU_MAX_DOMAINS 64
 
-/* Domains that the machines wire up; dt-bindings/power/rk3588-power.h and rockchip,rk3576-power.h. */
+/*
+ * Domains that the machines wire up; dt-bindings/power/rk3588-power.h and rockchip,rk3576-power.h.
+ */
 enum {
     RK3588_PD_NPU = 8,
     RK3588_PD_NPUTOP = 9,

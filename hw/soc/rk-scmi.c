@@ -5,9 +5,9 @@
  * Facts: Arm DEN 0056 (SCMI), sections 4.2 (base), 4.6 (clock) and 5.1.2 (shared memory transport);
  * clock numbers from dt-bindings/clock/rockchip,rk3588-cru.h and rockchip,rk3576-cru.h.
  *
- * Modelled: base protocol 2.0 and clock protocol 1.0 for the clocks that trees of these machines name.
- * A rate that is set is remembered and returned; nothing here runs at that rate.
- * Not modelled: reset protocol, notifications, asynchronous commands.
+ * Modelled: base protocol 2.0 and clock protocol 1.0 for the clocks that trees of these machines
+ * name. A rate that is set is remembered and returned; nothing here runs at that rate. Not
+ * modelled: reset protocol, notifications, asynchronous commands.
  */
 #include "qemu/osdep.h"
 #include "qemu/units.h"
@@ -84,7 +84,10 @@ struct RkScmi {
     uint32_t enabled; /* bit i: clocks[i] */
 };
 
-/* One message: the payload that came in, and the answer that goes out. Word 0 of `out` is the status. */
+/*
+ * One message: the payload that came in, and the answer that goes out. Word 0 of `out` is the
+ * status.
+ */
 typedef struct RkScmiMessage {
     uint32_t in[SCMI_WORDS];
     uint32_t out[SCMI_WORDS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The System Control and Management Interface (SCMI) of Rockchip's boot firmware: clock protocol over a
- * shared-memory channel that is rung by an SMC.
+ * The System Control and Management Interface (SCMI) of Rockchip's boot firmware: clock protocol
+ * over a shared-memory channel that is rung by an SMC.
  *
  * QOM interface
  *   property "memory"  link to the MemoryRegion that the channel lies in
@@ -22,7 +22,9 @@
 
 OBJECT_DECLARE_TYPE(RkScmi, RkScmiClass, RK_SCMI)
 
-/* Serves the message in the channel; needs the big lock. Errors go into the message's status word. */
+/*
+ * Serves the message in the channel; needs the big lock. Errors go into the message's status word.
+ */
 void rk_scmi_ring(RkScmi *s);
 
 #endif

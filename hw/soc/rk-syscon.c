@@ -67,7 +67,8 @@ static void rk_syscon_realize(DeviceState *dev, Error **errp)
     RkSyscon *s = RK_SYSCON(dev);
 
     if (!s->block || !s->size || s->size % 4 || s->size > RK_SYSCON_MAX_SIZE) {
-        error_setg(errp, "rk-syscon needs \"block\" and a \"size\" that is a multiple of 4, at most 0x%x",
+        error_setg(errp,
+                   "rk-syscon needs \"block\" and a \"size\" that is a multiple of 4, at most 0x%x",
                    RK_SYSCON_MAX_SIZE);
         return;
     }

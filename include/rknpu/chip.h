@@ -74,13 +74,14 @@ typedef enum RknpuDepthwiseWeights {
 /* What decides the work of the DPU's BS and BN stages. */
 typedef enum RknpuStageCoding {
     RKNPU_STAGES_BY_SWITCHES, /* RK3588: bypass and source bits of BS_CFG, BN_CFG, EW_CFG */
-    RKNPU_STAGES_BY_RECORDS,  /* RK3576: the members of the operand records, clamp pairs, bypass bits */
+    RKNPU_STAGES_BY_RECORDS, /* RK3576: the members of the operand records, clamp pairs, bypass bits
+                              */
 } RknpuStageCoding;
 
 /* Packed pixels (ARGB_IN): unit of LINE_STRIDE and order of their weights. */
 typedef enum RknpuPackedPixels {
     RKNPU_PACKED_LIKE_CUBE, /* RK3588: lines in pixels; weights as for 16 channels */
-    RKNPU_PACKED_QUADS,     /* RK3576: lines in 16-byte units; weights [ky][kernel][kx 4][channel 4] */
+    RKNPU_PACKED_QUADS, /* RK3576: lines in 16-byte units; weights [ky][kernel][kx 4][channel 4] */
 } RknpuPackedPixels;
 
 /* Byte counters that the vendor driver can read (0 = the chip has none at that place). */

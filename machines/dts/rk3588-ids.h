@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Numbers of the kernel's bindings that the trees here use: dt-bindings/clock/rockchip,rk3588-cru.h,
- * reset/rockchip,rk3588-cru.h, power/rk3588-power.h, interrupt-controller/arm-gic.h (Linux 6.12 and 7.x).
+ * Numbers of the kernel's bindings that the trees here use:
+ * dt-bindings/clock/rockchip,rk3588-cru.h, reset/rockchip,rk3588-cru.h, power/rk3588-power.h,
+ * interrupt-controller/arm-gic.h (Linux 6.12 and 7.x).
  */
 #define SPI 0
 #define PPI 1

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How Rockchip's driver starts jobs and what it accepts as their end, with programs of our own and with
-// those that Rockchip's runtime wrote (RKNPU_TEST_DATA). The commit sequence and the rule for the
-// interrupt are facts of the driver, version 0.9.8.
+// How Rockchip's driver starts jobs and what it accepts as their end, with programs of our own and
+// with those that Rockchip's runtime wrote (RKNPU_TEST_DATA). The commit sequence and the rule for
+// the interrupt are facts of the driver, version 0.9.8.
 #include "recorded.h"
 
 #include <glib.h>
@@ -254,8 +254,8 @@ TEST(VendorWalk, ChainLongerThanTheSubmit)
     EXPECT_TRUE(jobs.untouched(2));
 }
 
-// Two whole programs with different output scales, then two that write little more than an address: each
-// takes the scale of the task two before it. Scale 0 makes an output of zeros.
+// Two whole programs with different output scales, then two that write little more than an address:
+// each takes the scale of the task two before it. Scale 0 makes an output of zeros.
 TEST(VendorWalk, DeltasInheritFromTheTaskTwoBefore)
 {
     FakeHost host;
@@ -263,7 +263,8 @@ TEST(VendorWalk, DeltasInheritFromTheTaskTwoBefore)
     VendorDriver driver(host, rknpu_rk3588);
     std::set<uint32_t> address = { 0x4004, 0x5004, 0x4020 };
     std::vector<uint64_t> whole = jobs.words(0), zero = jobs.words(1);
-    std::vector<uint64_t> third = Delta(jobs.words(2), address), fourth = Delta(jobs.words(3), address);
+    std::vector<uint64_t> third = Delta(jobs.words(2), address),
+                          fourth = Delta(jobs.words(3), address);
 
     Change(zero, 0x4084, 0);
     Task first = jobs.put(0, whole, zero.size());
@@ -346,8 +347,8 @@ std::vector<uint64_t> PoolingCopy(uint32_t from, uint32_t to)
     return words;
 }
 
-// A pooling task behind a convolution: the job's one interrupt is that of the pooling unit, and no bit
-// of the DPU may be visible in the status, or the driver takes the interrupt for invalid.
+// A pooling task behind a convolution: the job's one interrupt is that of the pooling unit, and no
+// bit of the DPU may be visible in the status, or the driver takes the interrupt for invalid.
 TEST(VendorWalk, PoolingRaisesItsOwnBits)
 {
     FakeHost host;
@@ -391,7 +392,8 @@ TEST(VendorWalk, TaskNumberHasSixteenBitsOnRk3576)
 }
 
 // Who moved how much where: a 1x1 convolution 12x8x32 -> 64, by hand
-//   feature 12 * 8 * 32 = 3072, weights 64 * 32 = 2048, operand 64 * 4 = 256, output 12 * 8 * 64 = 6144;
+//   feature 12 * 8 * 32 = 3072, weights 64 * 32 = 2048, operand 64 * 4 = 256, output 12 * 8 * 64 =
+//   6144;
 // the first 4096 bytes of the output lie in SRAM, the weights in the NBUF.
 TEST(VendorWalk, TrafficByKindOfMemory)
 {
@@ -483,9 +485,9 @@ private:
     std::set<uint32_t> seen_;
 };
 
-// Maps the last 8 MiB of the address space, where the runtime's buffers lie, and writes all programs.
-// Compressed weights (DCOMP_CTRL, 0x1100) are not modelled and would stop the walk, so they are switched
-// off: nothing here looks at values that a task computes.
+// Maps the last 8 MiB of the address space, where the runtime's buffers lie, and writes all
+// programs. Compressed weights (DCOMP_CTRL, 0x1100) are not modelled and would stop the walk, so
+// they are switched off: nothing here looks at values that a task computes.
 void PutPrograms(FakeHost &host, const std::vector<RecordedSubmit> &submits)
 {
     host.map(0xff800000, 0, 8 << 20);
@@ -516,8 +518,8 @@ std::string Reports(const FakeHost &host)
     return all;
 }
 
-// Every submit of a run on one core: it ends, the interrupt is the one that the driver demands, as many
-// tasks ran as were submitted, and both groups hold what the programs imply.
+// Every submit of a run on one core: it ends, the interrupt is the one that the driver demands, as
+// many tasks ran as were submitted, and both groups hold what the programs imply.
 void Replay(const std::string &name)
 {
     std::string path = RecordedPath(name);
@@ -558,7 +560,10 @@ void Replay(const std::string &name)
 
 TEST(VendorWalk, RecordedMultipleInput) { Replay("vendor-runtime/mi_base.ioctl.log"); }
 
-TEST(VendorWalk, RecordedMultipleInputInSram) { Replay("vendor-runtime/mi_sram256_w128.ioctl.log"); }
+TEST(VendorWalk, RecordedMultipleInputInSram)
+{
+    Replay("vendor-runtime/mi_sram256_w128.ioctl.log");
+}
 
 TEST(VendorWalk, RecordedFp16Convolution) { Replay("vendor-runtime/ab32.ioctl.log"); }
 

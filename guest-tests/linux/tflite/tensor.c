@@ -119,7 +119,8 @@ bool tensor_from_file(TfLiteTensor *t, const char *path)
     if (ppm_header(f, t, path)) {
         good = fread(TfLiteTensorData(t), 1, size, f) == size && fgetc(f) == EOF;
         if (!good) {
-            fprintf(stderr, "tflite-run: %s does not hold the %zu bytes of the input\n", path, size);
+            fprintf(stderr, "tflite-run: %s does not hold the %zu bytes of the input\n", path,
+                    size);
         }
     }
     fclose(f);
