@@ -39,7 +39,7 @@ struct RknpuMem {
     void *opaque;
     unsigned core;
     unsigned task;
-    GArray *held[2];  /* RknpuSpan by ascending iova, without overlap: [0] for reading, [1] writing */
+    GArray *held[2];  /* RknpuSpan by ascending iova, no overlap: [0] reading, [1] writing */
     GArray *gathered; /* Gathered */
     uint64_t gathered_bytes;
     RknpuTraffic traffic;

@@ -658,6 +658,10 @@ static void limit_passes(const RknpuCube *in, RknpuOutput *out)
 /* The main input of a DPU-only task (MRDMA). */
 static RknpuTaskResult decode_flying(const RknpuJob *job, RknpuCube *in, RknpuOutput *out)
 {
+    if (!rknpu_has_field(job->chip, RKNPU_F_SRC_BASE_ADDR)) {
+        return unimplemented(job, "DPU-only task of a chip whose registers for it are not known",
+                             job->unit_mask);
+    }
     in->type = field(job, RKNPU_F_RDMA_IN_PRECISION);
     in->base = address(job, RKNPU_F_SRC_BASE_ADDR);
     in->width = field(job, RKNPU_F_RDMA_WIDTH);
@@ -683,6 +687,9 @@ static RknpuTaskResult decode_pool(const RknpuJob *job, RknpuPool *pool)
 {
     RknpuCube *in = &pool->input;
 
+    if (!rknpu_has_field(job->chip, RKNPU_F_POOLING_METHOD)) {
+        return unimplemented(job, "PPU of a chip whose PPU registers are not known", job->unit_mask);
+    }
     if (field(job, RKNPU_F_PPU_INDEX_EN)) {
         return unimplemented(job, "PPU OPERATION_MODE_CFG INDEX_EN", 1);
     }

@@ -5,7 +5,7 @@
  *   RKNPU_FUZZ_SEED=7 RKNPU_FUZZ_RUNS=5000 build/tests/fuzz/stream-fuzz
  *
  * Every random run has a seed of its own, which a failure names. The script that runs is always in
- * stream-fuzz.last (build/tests/fuzz under meson), for when a sanitizer ends the process: cut it
+ * stream-fuzz.last in the folder for temporary files, for when a sanitizer ends the process: cut it
  * down and put it into corpus/. script.cc also holds the entry that a coverage-guided fuzzer calls:
  *   clang++ -DRKNPU_LIBFUZZER -fsanitize=fuzzer,address ...
  */
@@ -170,7 +170,7 @@ TEST(StreamFuzz, RandomChanges)
         std::snprintf(text, sizeof(text), "RKNPU_FUZZ_SEED=%" PRIu64 " RKNPU_FUZZ_RUNS=1",
                       seed + run);
         SCOPED_TRACE(std::string("replay with ") + text + ", from " + from.name);
-        std::ofstream("stream-fuzz.last") << "# " << text << "\n" << ToText(script);
+        std::ofstream(testing::TempDir() + "stream-fuzz.last") << "# " << text << "\n" << ToText(script);
         RunScript(script, 20);
     }
 }
