@@ -114,72 +114,89 @@ static double layer_rate(BenchLayer *layer, BenchMemory *memory, unsigned isa, u
 static void bench_layers(BenchReport *report, BenchMemory *memory, const RknpuConfig *config,
                          unsigned runs)
 {
-    static BenchLayer layers[] = {
-        {.name = "1x1 56x56x64 -> 128",
-         .channels = 64,
-         .kernels = 128,
-         .size = 56,
-         .kernel = 1,
-         .stride = 1},
-        {.name = "1x1 28x28x256 -> 256",
-         .channels = 256,
-         .kernels = 256,
-         .size = 28,
-         .kernel = 1,
-         .stride = 1},
-        {.name = "1x1 14x14x512 -> 512",
-         .channels = 512,
-         .kernels = 512,
-         .size = 14,
-         .kernel = 1,
-         .stride = 1},
-        {.name = "1x1 7x7x1024 -> 1024",
-         .channels = 1024,
-         .kernels = 1024,
-         .size = 7,
-         .kernel = 1,
-         .stride = 1},
-        {.name = "3x3 56x56x64 -> 64",
-         .channels = 64,
-         .kernels = 64,
-         .size = 56,
-         .kernel = 3,
-         .stride = 1,
-         .pad = 1},
-        {.name = "3x3 28x28x128 -> 128",
-         .channels = 128,
-         .kernels = 128,
-         .size = 28,
-         .kernel = 3,
-         .stride = 1,
-         .pad = 1},
-        {.name = "3x3 14x14x256 -> 256",
-         .channels = 256,
-         .kernels = 256,
-         .size = 14,
-         .kernel = 3,
-         .stride = 1,
-         .pad = 1},
-        {.name = "3x3 7x7x512 -> 512",
-         .channels = 512,
-         .kernels = 512,
-         .size = 7,
-         .kernel = 3,
-         .stride = 1,
-         .pad = 1},
+    static const struct {
+        unsigned channels, kernels, size, kernel;
+    } shapes[] = {
+        {64, 128, 56, 1}, {256, 256, 28, 1}, {512, 512, 14, 1}, {1024, 1024, 7, 1},
+        {64, 64, 56, 3},  {128, 128, 28, 3}, {256, 256, 14, 3}, {512, 512, 7, 3},
     };
     const char *what = bench_peak_name(config->force_isa);
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(layers); i++) {
+    for (unsigned i = 0; i < G_N_ELEMENTS(shapes); i++) {
+        unsigned kernel = shapes[i].kernel, size = shapes[i].size;
+        g_autofree char *name =
+            g_strdup_printf("%ux%u %ux%ux%u -> %u", kernel, kernel, size, size, shapes[i].channels,
+                            shapes[i].kernels);
+        BenchLayer layer = {.name = name, .channels = shapes[i].channels, .size = size};
         uint32_t mark = memory->next;
         double rate, peak;
 
-        layers[i].out_size = layers[i].size;
-        bench_layer_load(&layers[i], memory, config);
-        rate = layer_rate(&layers[i], memory, config->force_isa, runs, &peak);
-        bench_report_add(report, layers[i].name, rate, "GMAC/s", peak > 0 ? what : NULL, peak);
+        layer.kernels = shapes[i].kernels;
+        layer.kernel = kernel;
+        layer.stride = 1;
+        layer.pad = kernel / 2;
+        layer.out_size = size;
+        bench_layer_load(&layer, memory, config);
+        rate = layer_rate(&layer, memory, config->force_isa, runs, &peak);
+        bench_report_add(report, name, rate, "GMAC/s", peak > 0 ? what : NULL, peak);
         memory->next = mark;
     }
+}
+
+/* The convolution as one writes it first: plain loops over the tensors as they lie in memory. */
+static int32_t naive_conv(const BenchLayer *l, const int8_t *input, const int8_t *weights)
+{
+    unsigned size = l->out_size;
+    int32_t check = 0;
+
+    for (unsigned k = 0; k < l->kernels; k++) {
+        for (unsigned p = 0; p < size * size; p++) {
+            int32_t acc = 0, sum = 0;
+
+            for (unsigned t = 0; t < l->kernel * l->kernel; t++) {
+                int y = (int)(p / size + t / l->kernel) - (int)l->pad;
+                int x = (int)(p % size + t % l->kernel) - (int)l->pad;
+
+                for (unsigned c = 0; c < l->channels; c++) {
+                    bool inside = y >= 0 && y < (int)size && x >= 0 && x < (int)size;
+                    size_t at = ((c / 16 * size + y) * size + x) * 16 + c % 16;
+                    size_t w = (k / 32 * (l->channels / 32) + c / 32) * l->kernel * l->kernel;
+                    int v = inside ? input[at] : -128;
+
+                    acc += v * weights[((w + t) * 32 + k % 32) * 32 + c % 32];
+                    sum += v;
+                }
+            }
+            check ^= acc + sum;
+        }
+    }
+    return check;
+}
+
+/* Portable C beside the plain loops, on a small layer. */
+static void bench_portable(BenchReport *report, BenchMemory *memory, unsigned runs)
+{
+    int32_t keep = 0;
+    RknpuConfig config = {.force_isa = RKNPU_ISA_PORTABLE};
+    BenchLayer layer = {.name = "portable", .channels = 64, .kernels = 64, .size = 14};
+    double ours, best = INFINITY, peak;
+
+    layer.kernel = 3;
+    layer.stride = 1;
+    layer.pad = 1;
+    layer.out_size = 14;
+    bench_layer_load(&layer, memory, &config);
+    ours = layer_rate(&layer, memory, RKNPU_ISA_PORTABLE, runs, &peak);
+    for (unsigned run = 0; run < 3; run++) {
+        uint64_t start = bench_thread_ns();
+
+        keep ^= naive_conv(&layer, (int8_t *)memory->bytes + layer.input,
+                          (int8_t *)memory->bytes + layer.weights);
+        best = MIN(best, (double)(bench_thread_ns() - start));
+    }
+    bench_report_add(report, "portable kernels, 3x3 14x14x64 -> 64", ours, "GMAC/s",
+                     "plain loops", layer.macs / best);
+    __asm__ volatile("" ::"r"(keep)); /* the loops have a result, so they stay */
 }
 
 static unsigned isa_by_name(const char *name)
@@ -203,6 +220,7 @@ int main(int argc, char **argv)
     printf("int8 kernels: %s\n", rknpu_isa_name(config.force_isa));
     bench_net(report, &memory, &config, runs);
     bench_layers(report, &memory, &config, runs);
+    bench_portable(report, &memory, runs);
     g_free(memory.bytes);
     return bench_report_finish(report);
 }

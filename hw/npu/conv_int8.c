@@ -275,7 +275,11 @@ RknpuTaskResult rknpu_int8_stages(const RknpuInt8Conv *c, unsigned channel, unsi
                 values[i] = CLAMP(rknpu_round_shift(v, conv->truncate, conv->truncate_round),
                                   INT32_MIN, INT32_MAX);
             }
-            r = rknpu_dpu_int(c->state->dpu, &run, values);
+            if (!c->identity) {
+                r = rknpu_dpu_int(c->state->dpu, &run, values);
+            } else if (!rknpu_dpu_store_int(c->state->dpu, &run, values)) {
+                r = RKNPU_TASK_WRITE_FAULT;
+            }
         }
     }
     return r;
@@ -352,6 +356,7 @@ RknpuTaskResult rknpu_conv_int8(RknpuConvState *state, bool *taken)
         return RKNPU_TASK_OK;
     }
     flatten(&c);
+    c.identity = rknpu_requant_is_identity(state->dpu_desc, conv);
     c.fused = rknpu_requant_plan(&c.plan, state->dpu, conv, bound);
     r = conv->depthwise ? rknpu_int8_depthwise(&c, taken) : rknpu_int8_direct(&c, taken);
     rknpu_requant_plan_free(&c.plan);

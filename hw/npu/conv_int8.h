@@ -31,6 +31,7 @@ typedef struct RknpuInt8Conv {
     unsigned in_width, in_height, width_limit; /* the same for the input */
     const RknpuInt8Kernels *kernels;
     RknpuRequantPlan plan;
+    bool identity; /* accumulators reach memory unchanged */
     bool fused; /* the kernels write output bytes; else accumulators go to dpu.c */
     int8_t pad;
 } RknpuInt8Conv;

@@ -155,25 +155,29 @@ static void dot4x2(int32_t *sums, const int16_t *const x[PIXELS], const int16_t 
     }
 }
 
+/* The taps of a kernel row are one run of channels when they lie side by side. */
 static void direct(const RknpuInt8Direct *d)
 {
     size_t kernel_size = (size_t)d->kernel_height * d->kernel_width * d->depth;
+    bool merge = d->tap_step == d->depth * sizeof(int16_t);
+    unsigned taps = merge ? 1 : d->kernel_width;
+    unsigned depth = merge ? d->kernel_width * d->depth : d->depth;
     int32_t acc[PIXELS * GROUP];
 
     for (unsigned p = 0; p < d->pixels; p += PIXELS) {
         unsigned pixels = d->pixels - p < PIXELS ? d->pixels - p : PIXELS;
 
         memset(acc, 0, sizeof(acc));
-        for (unsigned t = 0; t < d->kernel_height * d->kernel_width; t++) {
-            const uint8_t *row = d->rows[t / d->kernel_width] + t % d->kernel_width * d->tap_step;
-            const int16_t *w = (const int16_t *)d->weights + (size_t)t * d->depth;
+        for (unsigned t = 0; t < d->kernel_height * taps; t++) {
+            const uint8_t *row = d->rows[t / taps] + t % taps * d->tap_step;
+            const int16_t *w = (const int16_t *)d->weights + (size_t)t * depth;
             const int16_t *x[PIXELS];
 
             for (unsigned i = 0; i < PIXELS; i++) { /* lanes behind the last pixel repeat it */
                 x[i] = (const int16_t *)(row + (p + (i < pixels ? i : pixels - 1)) * d->pixel_step);
             }
             for (unsigned k = 0; k < GROUP; k += 2) {
-                dot4x2(acc + k, x, w + k * kernel_size, w + (k + 1) * kernel_size, d->depth);
+                dot4x2(acc + k, x, w + k * kernel_size, w + (k + 1) * kernel_size, depth);
             }
         }
         finish(&d->out, acc, p, pixels);
