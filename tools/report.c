@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Devices that software can wait for publish their state as text, the property "status".  Any
+ * Devices that software can wait for publish it as text, the property "waiting".  Any
  * object of the machine may have it; the report walks the tree and needs no list of devices.
  */
 #include <stdio.h>
@@ -11,13 +11,13 @@
 #include "report.h"
 #include "terminal.h"
 
-#define STATUS "status"
+#define WAITING "waiting"
 #define DEPTH_LIMIT 4
 
 /* Prints one object's line, a text that may have several lines. */
 static void print_object(EmuQmp *qmp, const char *path)
 {
-    g_autofree char *text = emu_qmp_get(qmp, path, STATUS);
+    g_autofree char *text = emu_qmp_get(qmp, path, WAITING);
     g_auto(GStrv) lines = g_strsplit(text ? text : "", "\n", 0);
 
     for (char **line = lines; *line; line++) {
@@ -38,7 +38,7 @@ static void walk(EmuQmp *qmp, const char *path, unsigned depth)
         const char *name = json_object_get_string_member(item, "name");
         const char *type = json_object_get_string_member(item, "type");
 
-        if (strcmp(name, STATUS) == 0 && strcmp(type, "string") == 0) {
+        if (strcmp(name, WAITING) == 0 && strcmp(type, "string") == 0) {
             print_object(qmp, path);
         } else if (g_str_has_prefix(type, "child<") && depth < DEPTH_LIMIT &&
                    !strstr(type, "memory-region") && !strstr(type, "irq>")) {
