@@ -11,7 +11,7 @@
 #include "options.h"
 
 #define DEFAULT_MACHINE "rk3588"
-#define DEFAULT_CPUS 4
+#define DEFAULT_CPUS 2
 #define DEFAULT_MEMORY "2G"
 #define DEFAULT_TIMEOUT 300
 
@@ -199,7 +199,7 @@ static bool parse_raw(char **argv, Raw *raw, GError **error)
           "load this module after the default ones; may be repeated", "FILE" },
         { "share", 0, 0, G_OPTION_ARG_FILENAME, &raw->share,
           "folder that the guest sees, read-write, at /mnt/share", "DIR" },
-        { "smp", 0, 0, G_OPTION_ARG_INT, &raw->cpus, "CPUs, 1 to 8 (default 4)", "N" },
+        { "smp", 0, 0, G_OPTION_ARG_INT, &raw->cpus, "CPUs, 1 to 8 (default 2)", "N" },
         { "memory", 0, 0, G_OPTION_ARG_STRING, &raw->memory,
           "guest memory (default " DEFAULT_MEMORY ")", "SIZE" },
         { "timeout", 0, 0, G_OPTION_ARG_INT, &raw->timeout,

@@ -53,7 +53,7 @@ TEST(Options, Defaults)
 
     EXPECT_STREQ("rk3588", g.o->machine->name);
     EXPECT_STREQ("rocket", g.o->driver);
-    EXPECT_EQ(4u, g.o->cpus);
+    EXPECT_EQ(2u, g.o->cpus);
     EXPECT_EQ(UINT64_C(2) << 30, g.o->memory);
     EXPECT_EQ(0u, g.o->timeout) << "a shell has no limit";
     EXPECT_EQ(nullptr, g.o->command);
@@ -62,13 +62,13 @@ TEST(Options, Defaults)
 
 TEST(Options, WordsOfTheCommandAreNotOptions)
 {
-    Good g({ "--smp", "2", "--", "prog", "--smp", "99", "--", "--nonsense" });
+    Good g({ "--smp", "3", "--", "prog", "--smp", "99", "--", "--nonsense" });
 
     ASSERT_NE(nullptr, g.o->command);
     EXPECT_EQ(5u, g_strv_length(g.o->command));
     EXPECT_STREQ("--smp", g.o->command[1]);
     EXPECT_STREQ("--", g.o->command[3]);
-    EXPECT_EQ(2u, g.o->cpus);
+    EXPECT_EQ(3u, g.o->cpus);
 }
 
 TEST(Options, RepeatedOnesAdd)
