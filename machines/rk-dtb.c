@@ -83,9 +83,8 @@ void rk_dtb_choose(RkMachineState *rms)
         ms->dtb = rk_dtb_find(rms);
     }
     if (!ms->dtb) {
-        error_setg(&error_fatal,
-                   "no device tree %s-%s.dtb beside the emulator: check driver=, or name "
-                   "the folder with -machine dtb-dir=DIR or the file with -dtb FILE",
+        error_setg(&error_fatal, "no device tree %s-%s.dtb beside the emulator: check driver=, or "
+                   "name the folder with -machine dtb-dir=DIR or the file with -dtb FILE",
                    rk_layout(rms)->chip, rms->driver);
     }
     rk_dtb_check(rk_layout(rms), ms->dtb);
@@ -130,8 +129,8 @@ static uint64_t rk_dtb_cpu_reg(const void *fdt, int node)
     if (!type || strcmp(type, "cpu") || !reg || (len != 4 && len != 8)) {
         return UINT64_MAX;
     }
-    return len == 4 ? fdt32_to_cpu(reg[0])
-                    : (uint64_t)fdt32_to_cpu(reg[0]) << 32 | fdt32_to_cpu(reg[1]);
+    return len == 4 ? fdt32_to_cpu(reg[0]) :
+           (uint64_t)fdt32_to_cpu(reg[0]) << 32 | fdt32_to_cpu(reg[1]);
 }
 
 /*

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Common part of the Rockchip machines: builds CPUs, memory and devices from an RkLayout, wires power,
- * clocks and resets to the NPU, and boots a kernel as the chip's boot firmware hands over, with PSCI and
- * SCMI behind SMC.
+ * Common part of the Rockchip machines: builds CPUs, memory and devices from an RkLayout, wires
+ * power, clocks and resets to the NPU, and boots a kernel as the chip's boot firmware hands over,
+ * with PSCI and SCMI behind SMC.
  */
 #include "qemu/osdep.h"
 #include "qemu/cutils.h"
@@ -62,8 +62,8 @@ static ram_addr_t rk_check_ram_size(ram_addr_t size)
     if (size < RK_MIN_RAM || size > l->dram_max) {
         g_autofree char *text = size_to_str(size);
 
-        error_setg(&error_fatal, "%s cannot have %s of memory: give -m a size from 512M to %" PRIu64 "G",
-                   l->chip, text, (uint64_t)(l->dram_max / GiB));
+        error_setg(&error_fatal, "%s cannot have %s of memory: give -m a size from 512M to %"
+                   PRIu64 "G", l->chip, text, (uint64_t)(l->dram_max / GiB));
     }
     return size;
 }
@@ -89,7 +89,8 @@ static void rk_create_scmi(RkMachineState *rms)
 
     rms->scmi = qdev_new(l->scmi_type);
     object_property_add_child(OBJECT(rms), "scmi", OBJECT(rms->scmi));
-    object_property_set_link(OBJECT(rms->scmi), "memory", OBJECT(get_system_memory()), &error_abort);
+    object_property_set_link(OBJECT(rms->scmi), "memory", OBJECT(get_system_memory()),
+                             &error_abort);
     qdev_prop_set_uint64(rms->scmi, "shmem", l->scmi_shmem);
     sysbus_realize_and_unref(SYS_BUS_DEVICE(rms->scmi), &error_fatal);
 }
@@ -111,8 +112,8 @@ static void rk_create_cpu(RkMachineState *rms, const RkCluster *c, unsigned i, O
 }
 
 /*
- * A cluster is realized before its CPUs: its realize method numbers them, and CPUs of different types
- * with one number would share translated code.
+ * A cluster is realized before its CPUs: its realize method numbers them, and CPUs of different
+ * types with one number would share translated code.
  */
 static void rk_create_cpus(RkMachineState *rms)
 {
@@ -222,7 +223,8 @@ static void rk_create_block(RkMachineState *rms, const RkBlock *b)
     }
 }
 
-static void rk_connect(DeviceState *from, const char *out, int n, DeviceState *to, const char *in, int m)
+static void rk_connect(DeviceState *from, const char *out, int n,
+                       DeviceState *to, const char *in, int m)
 {
     if (n >= 0) {
         qdev_connect_gpio_out_named(from, out, n, qdev_get_gpio_in_named(to, in, m));
@@ -285,8 +287,8 @@ static void rk_check_kernel(const char *file)
     len = fread(head, 1, sizeof(head), f);
     fclose(f);
     if (!rk_is_arm64_kernel(head, len)) {
-        error_setg(&error_fatal, "'%s' is not an arm64 kernel: give -kernel an arm64 Image, Image.gz, "
-                   "EFI zboot image, uImage or ELF file", file);
+        error_setg(&error_fatal, "'%s' is not an arm64 kernel: give -kernel an arm64 Image, "
+                   "Image.gz, EFI zboot image, uImage or ELF file", file);
     }
 }
 
@@ -413,17 +415,20 @@ static void rk_machine_class_init(ObjectClass *oc, void *data)
     mc->no_parallel = true;
     mc->block_default_type = IF_NONE;
     object_class_property_add_str(oc, "driver", rk_get_driver, rk_set_driver);
-    object_class_property_set_description(oc, "driver", "device tree to boot with: the NPU driver it is for");
+    object_class_property_set_description(oc, "driver",
+                                          "device tree to boot with: the NPU driver it is for");
     object_class_property_add_str(oc, "dtb-dir", rk_get_dtb_dir, rk_set_dtb_dir);
     object_class_property_set_description(oc, "dtb-dir", "folder of the machine's device trees");
     object_class_property_add_str(oc, "npu-log", rk_get_npu_log, rk_set_npu_log);
-    object_class_property_set_description(oc, "npu-log", "file for the NPU's event log, JSON lines");
-    object_class_property_add_bool(oc, "virtualization", rk_get_virtualization, rk_set_virtualization);
+    object_class_property_set_description(oc, "npu-log",
+                                          "file for the NPU's event log, JSON lines");
+    object_class_property_add_bool(oc, "virtualization", rk_get_virtualization,
+                                   rk_set_virtualization);
     object_class_property_set_description(oc, "virtualization",
                                           "boot in EL2, as on a board, so that KVM works (slower)");
     object_class_property_add_bool(oc, "strict", rk_get_strict, rk_set_strict);
     object_class_property_set_description(oc, "strict",
-                                          "stop when the NPU is asked for something that is not modelled");
+                                          "stop when the NPU is asked for what is not modelled");
 }
 
 static const TypeInfo rk_machine_types[] = {

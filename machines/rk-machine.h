@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the Rockchip machines share. A machine file describes its chip with an RkLayout and creates its
- * interrupt controller; rk-machine.c builds everything else from the description.
+ * What the Rockchip machines share. A machine file describes its chip with an RkLayout and creates
+ * its interrupt controller; rk-machine.c builds everything else from the description.
  */
 #ifndef RK_MACHINE_H
 #define RK_MACHINE_H
@@ -87,7 +87,7 @@ struct RkMachineClass {
     MachineClass parent_class;
 
     const RkLayout *layout;
-    /* Creates and realizes the interrupt controller and its connection to the CPUs; sets rms->gic. */
+    /* Creates the interrupt controller, connects the CPUs to it and sets rms->gic. */
     void (*create_gic)(RkMachineState *rms);
 };
 
@@ -117,12 +117,15 @@ uint64_t rk_dram_low_size(const RkMachineState *rms);
 uint64_t rk_dram_high_size(const RkMachineState *rms);
 
 /*
- * rk-dtb.c: chooses the device tree (-dtb wins over the property "driver") and checks it; on an error
- * prints one line and ends the program with status 1.
+ * rk-dtb.c: chooses the device tree (-dtb wins over the property "driver") and checks it; on an
+ * error prints one line and ends the program with status 1.
  */
 void rk_dtb_choose(RkMachineState *rms);
 
-/* Adapts the tree in use: memory, the CPUs that -smp gave, virtio transports that carry a device, seeds. */
+/*
+ * Adapts the tree in use: memory, the CPUs that -smp gave, virtio transports that carry a device,
+ * seeds.
+ */
 void rk_dtb_fix_up(const struct arm_boot_info *info, void *fdt);
 
 #endif

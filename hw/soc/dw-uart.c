@@ -61,9 +61,8 @@ static uint64_t dw_uart_read(void *opaque, hwaddr offset, unsigned size)
     case DW_UART_TCR ... DW_UART_DLF:
         return 0;
     default:
-        qemu_log_mask(LOG_UNIMP,
-                      "dw-uart: read of register 0x%" HWADDR_PRIx ", which is not modelled\n",
-                      offset);
+        qemu_log_mask(LOG_UNIMP, "dw-uart: read of register 0x%" HWADDR_PRIx
+                      ", which is not modelled\n", offset);
         return 0;
     }
 }

@@ -6,9 +6,9 @@
  * clk-pll.c; RK3588 TRM Part 1, chapter CRU.
  *
  * Modelled: every register of all sub-units as storage with write masks; PLL lock; the gates and
- * soft resets of the NPU, which leave this device as lines; the two global software resets. Not
- * modelled: clock rates (nothing here runs at a guest-chosen rate) and gates or resets of blocks
- * that the machines do not have.
+ * soft resets of the NPU, which leave this device as lines; the two global software resets.
+ * Not modelled: clock rates (nothing here runs at a guest-chosen rate) and gates or resets of
+ * blocks that the machines do not have.
  */
 #include "qemu/osdep.h"
 #include "qemu/log.h"

@@ -198,9 +198,8 @@ static void rk_npu_event(void *opaque, const RknpuEvent *ev)
     } else if (ev->type == RKNPU_EVENT_UNIMP) {
         qemu_log_mask(LOG_UNIMP, "rk-npu: core %u: %s\n", ev->core, ev->text);
         if (s->strict) {
-            error_report(
-                "rk-npu: core %u: %s is not modelled; the machine stops because strict is on",
-                ev->core, ev->text);
+            error_report("rk-npu: core %u: %s is not modelled; the machine stops because strict "
+                         "is on", ev->core, ev->text);
             qemu_system_vmstop_request_prepare();
             qemu_system_vmstop_request(RUN_STATE_INTERNAL_ERROR);
         }
@@ -379,7 +378,8 @@ static char *rk_npu_get_waiting(Object *obj, Error **errp)
         g_autofree char *state = rknpu_describe(s->model, i);
 
         g_string_append_printf(text, "core %u: %s%s%s%s\n", i, state,
-                               core->unpowered ? " [off]" : "", core->unclocked ? " [no clock]" : "",
+                               core->unpowered ? " [off]" : "",
+                               core->unclocked ? " [no clock]" : "",
                                core->in_reset ? " [in reset]" : "");
         for (unsigned b = 0; b < s->chip->mmu_banks[i]; b++) {
             rk_iommu_describe(core->mmu[b], text);
@@ -412,8 +412,9 @@ static char *rk_npu_get_stats(Object *obj, Error **errp)
 
         rknpu_stats(s->model, i, &st);
         g_string_append_printf(json, "%s{\"core\": %u, \"jobs\": %" PRIu64 ", \"tasks\": %" PRIu64
-                               ", \"macs\": %" PRIu64 ", \"busy_ns\": %" PRIu64 ", \"faults\": %" PRIu64
-                               ", \"guest_errors\": %" PRIu64 ", \"unimplemented\": %" PRIu64 ", ",
+                               ", \"macs\": %" PRIu64 ", \"busy_ns\": %" PRIu64
+                               ", \"faults\": %" PRIu64 ", \"guest_errors\": %" PRIu64
+                               ", \"unimplemented\": %" PRIu64 ", ",
                                i ? ", " : "", i, st.jobs, st.tasks, st.macs, st.busy_ns, st.faults,
                                st.guest_errors, st.unimplemented);
         rk_npu_append_traffic(json, &st.traffic);

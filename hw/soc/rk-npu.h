@@ -6,14 +6,17 @@
  * QOM interface
  *   property "chip"       "rk3588" or "rk3576": row of the model's chip table
  *   property "memory"     link to the MemoryRegion that DMA goes to
- *   property "strict"     on: a register or mode that is not modelled stops the machine with a
- * message property "event-log"  file that receives the event log, one JSON object a line MMIO
- * region n         window of core n IRQ n                 level, core n and its IOMMU banks GPIO
- * inputs           RK_NPU_POWER n (high = on; unconnected = on) RK_NPU_CLOCK 2n and 2n + 1, ACLK
- * and HCLK (high = runs; unconnected = runs) RK_NPU_RESET 2n and 2n + 1, SRST_A and SRST_H (high =
- * asserted) read-only properties  "waiting": what the NPU is doing or waiting for, text; "stats":
- * JSON, an array of one object a core "unpowered-accesses": register accesses while a core was off,
- * unclocked or in reset
+ *   property "strict"     on: what is not modelled stops the machine with a message when it is used
+ *   property "event-log"  file that receives the event log, one JSON object a line
+ *   MMIO region n         window of core n
+ *   IRQ n                 level, core n and its IOMMU banks
+ *   GPIO inputs           RK_NPU_POWER n (high = on; unconnected = on)
+ *                         RK_NPU_CLOCK 2n, 2n + 1: ACLK and HCLK (high = runs; unconnected = runs)
+ *                         RK_NPU_RESET 2n, 2n + 1: SRST_A and SRST_H (high = asserted)
+ *   read-only properties  "waiting": what the NPU is doing or waiting for, text
+ *                         "stats": JSON, an array of one object a core
+ *                         "unpowered-accesses": register accesses while a core was off, without
+ *                         clock or in reset
  */
 #ifndef RK_NPU_H
 #define RK_NPU_H

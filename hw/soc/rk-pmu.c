@@ -5,16 +5,18 @@
  * Facts: Linux drivers/pmdomain/rockchip/pm-domains.c (offsets and bits of RK3588 and RK3576).
  *
  * Modelled: switching domains off and on, bus-idle handshake, memory, chain and repair status;
- * every step completes at once. All other words of the window store what is written. Not modelled:
+ * every step completes at once. All other words of the window store what is written.
+ * Not modelled:
  * sleep of the whole chip, wake-up sources, transition times.
  *
  * How the words hang together
  *   PWR       bit set = domain asked to be off; two words
  *   MEM_PWR   same bits, for the domain's memories alone
  *   IDLE_REQ  bit set = bus interface asked to be idle; two words of 16 bits, whose bits appear
- * side by side in the one word of IDLE_ACK and of IDLE STATUS    1 = off     MEM_STATUS 1 = off
- * CHAIN 1 = on     REPAIR 1 = on MEM_STATUS, CHAIN and REPAIR of a domain inside another one read
- * as off while the outer one is off.
+ *             side by side in the one word of IDLE_ACK and of IDLE
+ *   STATUS    1 = off     MEM_STATUS 1 = off     CHAIN 1 = on     REPAIR 1 = on
+ * MEM_STATUS, CHAIN and REPAIR of a domain inside another one read as off while the outer one is
+ * off.
  */
 #include "qemu/osdep.h"
 #include "qemu/log.h"

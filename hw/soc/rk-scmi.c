@@ -6,8 +6,8 @@
  * clock numbers from dt-bindings/clock/rockchip,rk3588-cru.h and rockchip,rk3576-cru.h.
  *
  * Modelled: base protocol 2.0 and clock protocol 1.0 for the clocks that trees of these machines
- * name. A rate that is set is remembered and returned; nothing here runs at that rate. Not
- * modelled: reset protocol, notifications, asynchronous commands.
+ * name. A rate that is set is remembered and returned; nothing here runs at that rate.
+ * Not modelled: reset protocol, notifications, asynchronous commands.
  */
 #include "qemu/osdep.h"
 #include "qemu/units.h"

@@ -3,7 +3,8 @@
  * Rockchip register files that drivers only store to and read back: general register files (GRF),
  * IO control (IOC) and the QoS words that the power-domain driver saves and restores.
  *
- * Modelled: storage and the write mask. Not modelled: what the bits do to other blocks.
+ * Modelled: storage and the write mask.
+ * Not modelled: what the bits do to other blocks.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -67,9 +68,8 @@ static void rk_syscon_realize(DeviceState *dev, Error **errp)
     RkSyscon *s = RK_SYSCON(dev);
 
     if (!s->block || !s->size || s->size % 4 || s->size > RK_SYSCON_MAX_SIZE) {
-        error_setg(errp,
-                   "rk-syscon needs \"block\" and a \"size\" that is a multiple of 4, at most 0x%x",
-                   RK_SYSCON_MAX_SIZE);
+        error_setg(errp, "rk-syscon needs \"block\" and a \"size\" that is a multiple of 4, at "
+                   "most 0x%x", RK_SYSCON_MAX_SIZE);
         return;
     }
     s->words = s->size / 4;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The Rockchip IOMMU v2 in front of core 0: what Linux drivers/iommu/rockchip-iommu.c does to it and
- * expects of it.
+ * The Rockchip IOMMU v2 in front of core 0: what Linux drivers/iommu/rockchip-iommu.c does to it
+ * and expects of it.
  */
 #include "soc.h"
 
@@ -101,7 +101,10 @@ TEST_F(Iommu, OffMeansPhysicalAddresses)
     EXPECT_EQ(q->read(target), 0x11223344u);
 }
 
-/* An entry keeps PA 35:32 in bits 11:8 and PA 39:36 in bits 7:4. With 5 GiB the last one ends above 4 GiB. */
+/*
+ * An entry keeps PA 35:32 in bits 11:8 and PA 39:36 in bits 7:4. With 5 GiB the last one ends above
+ * 4 GiB.
+ */
 TEST_F(Iommu, EntriesHoldFortyBits)
 {
     boot({"-m", "5G"});

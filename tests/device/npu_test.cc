@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The NPU of the rk3588 on the machine's bus: registers, one job a core, interrupt lines, power, clocks,
- * resets, snapshots. The job copies bytes, so the expected output is the input.
+ * The NPU of the rk3588 on the machine's bus: registers, one job a core, interrupt lines, power,
+ * clocks, resets, snapshots. The job copies bytes, so the expected output is the input.
  */
 #include "soc.h"
 
@@ -20,6 +20,11 @@ protected:
         return put_copy(*q, program, source, target);
     }
 
+    bool finished(unsigned n, uint32_t mask, uint32_t want)
+    {
+        return q->wait(core[n] + RK3588_PC_INTERRUPT_RAW_STATUS, mask, want);
+    }
+
     void expect_copied()
     {
         for (unsigned i = 0; i < 4; i++) {
@@ -30,7 +35,8 @@ protected:
 
     std::string property(const char *name)
     {
-        return q->qmp("qom-get", std::string("{\"path\": \"/machine/npu\", \"property\": \"") + name + "\"}");
+        return q->qmp("qom-get", "{\"path\": \"/machine/npu\", \"property\": \"" +
+                                     std::string(name) + "\"}");
     }
 };
 
@@ -38,8 +44,9 @@ protected:
 TEST_F(Npu, VersionOfEveryCore)
 {
     for (uint64_t base : core) {
-        EXPECT_EQ(q->read(base + RK3588_PC_VERSION) + (q->read(base + RK3588_PC_VERSION_NUM) & 0xffff),
-                  1179210309u);
+        uint32_t number = q->read(base + RK3588_PC_VERSION_NUM) & 0xffff;
+
+        EXPECT_EQ(q->read(base + RK3588_PC_VERSION) + number, 1179210309u);
     }
 }
 
@@ -51,7 +58,7 @@ TEST_F(Npu, JobOnEveryCoreRaisesItsOwnLine)
         q->fill(target, 16, 0);
         ASSERT_FALSE(q->spi(spi[n]));
         start(*q, n, program, words);
-        ASSERT_TRUE(q->wait(core[n] + RK3588_PC_INTERRUPT_RAW_STATUS, 0x3fff, 0x100)) << property("waiting");
+        ASSERT_TRUE(finished(n, 0x3fff, 0x100)) << property("waiting");
         expect_copied();
         for (unsigned other = 0; other < 3; other++) {
             EXPECT_EQ(q->spi(spi[other]), other == n) << "core " << n << ", line " << other;
@@ -74,7 +81,10 @@ TEST_F(Npu, TrafficOfAJobIsCounted)
     EXPECT_NE(stats.find("\\\"output\\\": 16"), std::string::npos) << stats;
 }
 
-/* A board hangs; here the access reads 0 and is counted. PMU words carry a write mask in bits 31:16. */
+/*
+ * A board hangs; here the access reads 0 and is counted. PMU words carry a write mask in bits
+ * 31:16.
+ */
 TEST_F(Npu, AccessWithoutPowerIsCounted)
 {
     q->write(pmu + 0x14c, 1u << 20 | 1u << 4); /* NPU1 off */
@@ -145,17 +155,19 @@ TEST_F(Npu, MachineResetClearsEverything)
     EXPECT_EQ(q->read(core[1] + RK3588_PC_VERSION), 0x46495245u) << "power is back";
 }
 
-/* A core that waits for nobody: the job below has no program, so it stalls; reset frees the core. */
+/*
+ * A core that waits for nobody: the job below has no program, so it stalls; reset frees the core.
+ */
 TEST_F(Npu, ResetFreesAStalledCore)
 {
     const uint64_t softrst30 = cru + 0xa00 + 4 * 30;
 
     start(*q, 0, 0xf8000000, 10); /* no memory there */
-    ASSERT_TRUE(q->wait(core[0] + RK3588_PC_INTERRUPT_RAW_STATUS, 0x1000, 0x1000)) << "DMA read error";
+    ASSERT_TRUE(finished(0, 0x1000, 0x1000)) << "DMA read error";
     q->write(softrst30, 1u << 22 | 1u << 6);
     q->write(softrst30, 1u << 22);
     start(*q, 0, program, put_job());
-    ASSERT_TRUE(q->wait(core[0] + RK3588_PC_INTERRUPT_RAW_STATUS, 0x3fff, 0x100)) << property("waiting");
+    ASSERT_TRUE(finished(0, 0x3fff, 0x100)) << property("waiting");
     expect_copied();
 }
 
@@ -196,7 +208,7 @@ TEST_F(Npu, SnapshotKeepsRegistersAndPendingInterrupt)
     q->fill(target, 16, 0);
     q->write(core[0] + RK3588_PC_INTERRUPT_CLEAR, 0x1ffff);
     start(*q, 0, program, put_copy(*q, program, source, target));
-    ASSERT_TRUE(q->wait(core[0] + RK3588_PC_INTERRUPT_RAW_STATUS, dpu_done, 0x200)) << "the other group";
+    ASSERT_TRUE(finished(0, dpu_done, 0x200)) << "the other group";
     expect_copied();
     unlink(file.c_str());
 }

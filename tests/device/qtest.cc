@@ -85,7 +85,8 @@ QTest::QTest(const std::string &machine, const std::vector<std::string> &more)
     if (mkdtemp(name)) {
         dir_ = name;
         if (!start(machine, more)) {
-            fprintf(stderr, "qtest: %s -machine %s does not answer\n", emulator().c_str(), machine.c_str());
+            fprintf(stderr, "qtest: %s -machine %s does not answer\n", emulator().c_str(),
+                    machine.c_str());
         }
     }
 }
@@ -96,7 +97,8 @@ bool QTest::start(const std::string &machine, const std::vector<std::string> &mo
     int qtest_listener = listen_at(qtest_path), qmp_listener = listen_at(qmp_path);
     std::vector<std::string> arguments = {
         emulator(), "-machine", machine, "-accel", "qtest", "-qtest", "unix:" + qtest_path,
-        "-qmp", "unix:" + qmp_path, "-qtest-log", "none", "-display", "none", "-nodefaults", "-m", "1G"};
+        "-qmp", "unix:" + qmp_path, "-qtest-log", "none", "-display", "none", "-nodefaults",
+        "-m", "1G"};
     std::vector<char *> argv;
 
     arguments.insert(arguments.end(), more.begin(), more.end());

@@ -2,8 +2,8 @@
 /*
  * A client of QEMU's qtest protocol: a machine without a guest, whose bus the test drives.
  *
- * The emulator is $RKNPU_QEMU, or qemu/qemu-system-aarch64 in the build folder. Every wait has a limit;
- * a machine that breaks it is ended by its own process id.
+ * The emulator is $RKNPU_QEMU, or qemu/qemu-system-aarch64 in the build folder. Every wait has a
+ * limit; a machine that breaks it is ended by its own process id.
  */
 #ifndef TESTS_DEVICE_QTEST_H
 #define TESTS_DEVICE_QTEST_H

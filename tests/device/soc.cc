@@ -39,7 +39,7 @@ unsigned put_copy(QTest &q, uint64_t at, uint32_t from, uint32_t to)
     unsigned n = 0;
 
     for (const auto &w : writes) {
-        uint64_t block = 1ull << (w.reg >> 12) << 56 | 1ull << 48; /* target bit of a command word */
+        uint64_t block = 1ull << (w.reg >> 12) << 56 | 1ull << 48; /* target of a command word */
 
         q.write64(at + 8 * n++, block | uint64_t(w.value) << 16 | w.reg);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rk3588 as device tests see it: addresses (RK3588 TRM, "Address mapping"; Linux rk3588-base.dtsi)
- * and the smallest job that moves bytes.
+ * The rk3588 as device tests see it: addresses (RK3588 TRM, "Address mapping"; Linux
+ * rk3588-base.dtsi) and the smallest job that moves bytes.
  */
 #ifndef TESTS_DEVICE_SOC_H
 #define TESTS_DEVICE_SOC_H
