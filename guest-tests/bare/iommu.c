@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The Rockchip IOMMU in front of an NPU core, programmed the way Linux drivers/iommu/rockchip-iommu.c
- * does it: enable sequence, translation of programs and data, caching, zap, faults, stall.
+ * The Rockchip IOMMU in front of an NPU core, programmed the way Linux
+ * drivers/iommu/rockchip-iommu.c does it: enable sequence, translation of programs and data,
+ * caching, zap, faults, stall.
  */
 #include "copy.h"
 
@@ -91,7 +92,9 @@ static void test_translation(void)
     report_equal(words(TARGET)[1], words(SOURCE)[1], "word copied between translated pages");
 }
 
-/* The driver owes the device a zap after it changed a table; until then old translations may serve. */
+/*
+ * The driver owes the device a zap after it changed a table; until then old translations may serve.
+ */
 static void test_cache(void)
 {
     map_page(IOVA_SOURCE, OTHER, VALID | READABLE);
@@ -140,7 +143,10 @@ static void test_fault(uint32_t from, uint32_t to, uint32_t expected, bool write
     recover(bank);
 }
 
-/* After a fault the core waits for its reset: SOFTRST_CON(30), bits 6 and 8 (clk-rk3588's reset table). */
+/*
+ * After a fault the core waits for its reset: SOFTRST_CON(30), bits 6 and 8 (clk-rk3588's reset
+ * table).
+ */
 static void reset_core(void)
 {
     write32(0xfd7c0a00 + 4 * 30, 0x01400140);

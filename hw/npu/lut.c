@@ -4,9 +4,9 @@
  * range [start, end] and step 2^INDEX_SELECT, and a straight line beyond either end.
  *
  * Which table answers: the one whose range holds x. Both hold it: HYBRID_PRIORITY. Neither: x below
- * both, UFLOW_PRIORITY; above both, OFLOW_PRIORITY; between the two, HYBRID_PRIORITY. The last rules
- * are those of the design's ancestor, NVDLA (hw/cmod/sdp). Programs seen on boards use LUT_CFG 0x68
- * with LE below zero and LO above (allbilly/rk3588, happyme531/rknpu2_matmul_open).
+ * both, UFLOW_PRIORITY; above both, OFLOW_PRIORITY; between the two, HYBRID_PRIORITY. The last
+ * rules are those of the design's ancestor, NVDLA (hw/cmod/sdp). Programs seen on boards use
+ * LUT_CFG 0x68 with LE below zero and LO above (allbilly/rk3588, happyme531/rknpu2_matmul_open).
  *
  * Between two entries the value is interpolated; the product is rounded down.
  */
