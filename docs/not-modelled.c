@@ -16,6 +16,7 @@ static const char *const modes[][2] = {
     { "CNA CONV_CON1 IN_PRECISION unlike PROC_PRECISION", "mixed precision, such as w4a16" },
     { "CNA CVT_CON0 active with PROC_PRECISION", "the input converter on types other than int8" },
     { "CNA DCOMP_CTRL", "compressed weights of other types or controls than were ever seen" },
+    { "compressed weights: lane", "codes that no known packer writes (class 8, second run length)" },
     { "CNA DCOMP_REGNUM", "compressed weights with other than 16 lanes" },
     { "CNA and DPU PROC_PRECISION differ in kind: DPU", "integer sums into a float DPU, or back" },
     { "DPU EW_CFG without bypass", "RK3576: element-wise stage behind a convolution, such as ADD" },
