@@ -20,9 +20,11 @@
 #include "system/system.h"
 #include "hw/soc/dw-uart.h"
 #include "hw/soc/rk-cru.h"
+#include "hw/soc/rk-decoder.h"
 #include "hw/soc/rk-npu.h"
 #include "hw/soc/rk-pmu.h"
 #include "hw/soc/rk-scmi.h"
+#include "hw/soc/rk-sram.h"
 #include "hw/soc/rk-syscon.h"
 #include "rk-machine.h"
 #include "rknpu/chip.h"
@@ -161,10 +163,34 @@ static void rk_create_syscon(RkMachineState *rms, const RkBlock *b)
 
 static void rk_create_sram(RkMachineState *rms, const RkBlock *b)
 {
-    MemoryRegion *mr = g_new0(MemoryRegion, 1);
+    const RknpuChip *chip = rknpu_chip_by_name(rk_layout(rms)->chip);
+    DeviceState *dev = qdev_new(TYPE_RK_SRAM);
 
-    memory_region_init_ram(mr, NULL, b->name, b->size, &error_fatal);
-    memory_region_add_subregion(get_system_memory(), b->base, mr);
+    object_property_add_child(OBJECT(rms), b->name, OBJECT(dev));
+    qdev_prop_set_string(dev, "block", b->name);
+    qdev_prop_set_uint64(dev, "size", b->size);
+    sysbus_realize_and_unref(SYS_BUS_DEVICE(dev), &error_fatal);
+    sysbus_mmio_map(SYS_BUS_DEVICE(dev), 0, b->base);
+    if (b->base == chip->sram_base) {
+        rms->sram = dev;
+    } else if (chip->nbuf_size && b->base == chip->nbuf_base) {
+        rms->nbuf = dev;
+    }
+}
+
+static void rk_create_decoder(RkMachineState *rms, unsigned number)
+{
+    const RkDecoderShare *share = &rk_layout(rms)->decoder[number];
+    g_autofree char *name = g_strdup_printf("rkvdec%u", number);
+    DeviceState *dev = qdev_new(TYPE_RK_DECODER);
+
+    object_property_add_child(OBJECT(rms), name, OBJECT(dev));
+    object_property_set_link(OBJECT(dev), "sram", OBJECT(rms->sram), &error_abort);
+    qdev_prop_set_uint8(dev, "number", number);
+    qdev_prop_set_uint32(dev, "share-offset", share->offset);
+    qdev_prop_set_uint32(dev, "share-size", share->size);
+    sysbus_realize_and_unref(SYS_BUS_DEVICE(dev), &error_fatal);
+    sysbus_mmio_map(SYS_BUS_DEVICE(dev), 0, share->base);
 }
 
 static void rk_create_uart(RkMachineState *rms, const RkBlock *b)
@@ -324,6 +350,12 @@ static void rk_machine_init(MachineState *ms)
         rk_create_block(rms, &l->blocks[i]);
     }
     rk_create_npu(rms);
+    for (unsigned i = 0; i < RK_MAX_DECODERS && l->decoder[i].size; i++) {
+        rk_create_decoder(rms, i);
+    }
+    if (rms->nbuf) {
+        rk_connect(rms->pmu, RK_PMU_POWER, l->nbuf_power, rms->nbuf, RK_SRAM_POWER, 0);
+    }
     rk_boot(rms);
 }
 

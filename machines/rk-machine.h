@@ -66,6 +66,14 @@ typedef struct RkNpuWiring {
     int reset[2];
 } RkNpuWiring;
 
+/* A master that shares the system SRAM: the part [offset, offset + size) is its own by default. */
+typedef struct RkDecoderShare {
+    hwaddr base;
+    uint32_t offset, size;
+} RkDecoderShare;
+
+#define RK_MAX_DECODERS 2
+
 typedef struct RkLayout {
     const char *chip;             /* row of the model's chip table; stem of device tree names */
     const char *compatible;       /* root node's SoC compatible, to recognise foreign trees */
@@ -81,6 +89,8 @@ typedef struct RkLayout {
     const char *cru_type, *pmu_type, *scmi_type;
     hwaddr scmi_shmem;
     RkNpuWiring npu[RK_MAX_NPU_CORES];
+    int nbuf_power;               /* power domain of the NBUF, where the chip has one */
+    RkDecoderShare decoder[RK_MAX_DECODERS]; /* size 0: no such decoder */
 } RkLayout;
 
 struct RkMachineClass {
@@ -105,6 +115,7 @@ struct RkMachineState {
     DeviceState *cpu[RK_MAX_CPUS];
     DeviceState *gic; /* GPIO input n is SPI n */
     DeviceState *cru, *pmu, *npu, *scmi;
+    DeviceState *sram, *nbuf; /* that the NPU can use; nbuf: NULL where the chip has none */
     DeviceState *virtio[RK_VIRTIO_SLOTS];
     MemoryRegion dram_low, dram_high;
 };

@@ -47,7 +47,7 @@ static const RkBlock rk3576_blocks[] = {
     { "virtio",    RK_BLOCK_VIRTIO, 0x2fe00000, RK_VIRTIO_SLOTS * RK_VIRTIO_SLOT_SIZE, 440 },
     { "pvtpll-npu", RK_BLOCK_UNIMP, 0x27270000, 0x1000 },
     { "gpio0",     RK_BLOCK_UNIMP,  0x27320000, 0x200 },
-    { "rkvdec",    RK_BLOCK_UNIMP,  0x27b00000, 0x1000 },
+    { "rkvdec-regs", RK_BLOCK_UNIMP, 0x27b00000, 0x1000 },
     { "rng",       RK_BLOCK_UNIMP,  0x2a410000, 0x200 },
     { "otp",       RK_BLOCK_UNIMP,  0x2a580000, 0x400 },
     { "timer",     RK_BLOCK_UNIMP,  0x2acc0000, 0x1000 },
@@ -80,6 +80,10 @@ static const RkLayout rk3576_layout = {
     .pmu_type = TYPE_RK3576_PMU,
     .scmi_type = TYPE_RK3576_SCMI,
     .scmi_shmem = 0x4010f000,
+    .nbuf_power = RK3576_PD_NPUTOP,
+    .decoder = {
+        { 0x27b00100, 0x0, 0x78000 },
+    },
     .npu = {
         { RK3576_PD_NPU0, { RK3576_ACLK_RKNN0, -1 }, { RK3576_SRST_A_RKNN0, -1 } },
         { RK3576_PD_NPU1, { RK3576_ACLK_RKNN1, -1 }, { RK3576_SRST_A_RKNN1, -1 } },

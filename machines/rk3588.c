@@ -130,6 +130,10 @@ static const RkLayout rk3588_layout = {
     .pmu_type = TYPE_RK3588_PMU,
     .scmi_type = TYPE_RK3588_SCMI,
     .scmi_shmem = 0x10f000,
+    .decoder = {
+        { 0xfdc38100, 0x0, 0x78000 },
+        { 0xfdc48100, 0x78000, 0x77000 },
+    },
     .npu = {
         NPU_CORE(0, RK3588_PD_NPUTOP),
         NPU_CORE(1, RK3588_PD_NPU1),

@@ -30,6 +30,7 @@
 #include "trace.h"
 #include "rk-iommu.h"
 #include "rk-npu.h"
+#include "rk-sram.h"
 #include "rknpu/npu.h"
 
 #define RK_NPU_LINES 2 /* clock and reset lines of one core: A and H */
@@ -154,10 +155,28 @@ static bool rk_npu_map(void *opaque, unsigned index, uint32_t iova, uint64_t len
     return span->host != NULL;
 }
 
+/* On-chip memory keeps books of who wrote it. */
+static void rk_npu_note_onchip_write(RkNpu *s, const RknpuSpan *span)
+{
+    hwaddr xlat, len = span->len;
+    MemoryRegion *mr;
+    RkSram *sram;
+
+    RCU_READ_LOCK_GUARD();
+    mr = address_space_translate(&s->as, span->phys, &xlat, &len, true, MEMTXATTRS_UNSPECIFIED);
+    sram = rk_sram_of(mr);
+    if (sram) {
+        rk_sram_note_write(sram, xlat, len, RK_SRAM_NPU);
+    }
+}
+
 static void rk_npu_unmap(void *opaque, unsigned index, const RknpuSpan *span, bool written)
 {
     RkNpu *s = opaque;
 
+    if (written && span->kind != RKNPU_MEM_DRAM) {
+        rk_npu_note_onchip_write(s, span);
+    }
     address_space_unmap(&s->as, span->host, span->len, written, span->len);
 }
 

@@ -263,8 +263,8 @@ TEST(VendorWalk, DeltasInheritFromTheTaskTwoBefore)
     VendorDriver driver(host, rknpu_rk3588);
     std::set<uint32_t> address = { 0x4004, 0x5004, 0x4020 };
     std::vector<uint64_t> whole = jobs.words(0), zero = jobs.words(1);
-    std::vector<uint64_t> third = Delta(jobs.words(2), address),
-                          fourth = Delta(jobs.words(3), address);
+    std::vector<uint64_t> third = Delta(jobs.words(2), address);
+    std::vector<uint64_t> fourth = Delta(jobs.words(3), address);
 
     Change(zero, 0x4084, 0);
     Task first = jobs.put(0, whole, zero.size());
@@ -392,8 +392,8 @@ TEST(VendorWalk, TaskNumberHasSixteenBitsOnRk3576)
 }
 
 // Who moved how much where: a 1x1 convolution 12x8x32 -> 64, by hand
-//   feature 12 * 8 * 32 = 3072, weights 64 * 32 = 2048, operand 64 * 4 = 256, output 12 * 8 * 64 =
-//   6144;
+//   feature 12 * 8 * 32 = 3072, weights 64 * 32 = 2048, operand 64 * 4 = 256,
+//   output 12 * 8 * 64 = 6144;
 // the first 4096 bytes of the output lie in SRAM, the weights in the NBUF.
 TEST(VendorWalk, TrafficByKindOfMemory)
 {
@@ -486,8 +486,8 @@ private:
 };
 
 // Maps the last 8 MiB of the address space, where the runtime's buffers lie, and writes all
-// programs. Compressed weights (DCOMP_CTRL, 0x1100) are not modelled and would stop the walk, so
-// they are switched off: nothing here looks at values that a task computes.
+// programs. Compressed weights (DCOMP_CTRL, 0x1100) are not modelled and would stop the walk, so they are
+// switched off: nothing here looks at values that a task computes.
 void PutPrograms(FakeHost &host, const std::vector<RecordedSubmit> &submits)
 {
     host.map(0xff800000, 0, 8 << 20);
