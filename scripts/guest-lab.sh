@@ -3,9 +3,10 @@
 #
 # Builds what shows the NPU's memory in a guest:
 #
-#   BUILD/guest/lab/NAME/rknpu_lab.ko   the teaching driver for kernel NAME
-#   BUILD/guest/lab/rknpu-lab           the program that goes with it
-#   BUILD/guest/lab/rknpu-ioctl-test    tests of the vendor driver's ioctls
+#   BUILD/guest/lab             root tree with rknpu-lab, which goes with the
+#                               teaching driver, and rknpu-ioctl-test, which
+#                               tests Rockchip's own
+#   BUILD/guest/module/NAME/rknpu_lab.ko  the teaching driver for kernel NAME
 #
 # NAME is a kernel of guest-kernel.sh; the driver needs 6.12 or newer.
 
@@ -14,29 +15,37 @@ set -eu
 
 name=${1:?usage: guest-lab.sh 7|6.12}
 sources=$top/guest-tests/linux
-part=$guest/lab/$name
 "$top/scripts/guest-kernel.sh" "$name"
 cc=${cross}gcc
 need "$cc" gcc-aarch64-linux-gnu
-made_by=$(recipe "$0" "$top/scripts/guest-module.sh" "$guest/kernel/$name/version" \
-                 "$sources"/driver/* "$("$cc" --version | head -n 1)")
+compiler=$("$cc" --version | head -n 1)
 
-# program NAME SOURCE...: a static program, made anew when a source changed.
+# program NAME SOURCE...: a static program in the new root tree.
 program() {
-    out=$guest/lab/$1
+    into=$1
     shift
-    made=$(recipe "$0" "$@" "$sources"/*.h "$sources"/driver/*.h)
-    is_current "$out" "$made" && return 0
-    "$cc" -std=gnu11 -O2 -Wall -Wextra -Werror -static -o "$work/program" "$@"
-    publish "$work/program" "$out" "$made"
+    "$cc" -std=gnu11 -O2 -Wall -Wextra -Werror -static \
+        -o "$work/root/usr/bin/$into" "$@"
 }
 
 scratch
+part=$guest/module/$name
+made_by=$(recipe "$0" "$top/scripts/guest-module.sh" "$sources"/driver/* \
+                 "$guest/kernel/$name/version" "$compiler")
 if ! is_current "$part" "$made_by"; then
     cp -r "$sources/driver" "$work/new"
     "$top/scripts/guest-module.sh" "$name" "$work/new"
     say "rknpu_lab.ko built for $(cat "$guest/kernel/$name/version")"
     publish "$work/new" "$part" "$made_by"
 fi
-program rknpu-lab "$sources/rknpu-lab.c" "$sources/npu-program.c"
-program rknpu-ioctl-test "$sources/rknpu-ioctl-test.c" "$sources/npu-program.c"
+
+part=$guest/lab
+made_by=$(recipe "$0" "$sources"/rknpu-* "$sources"/npu-program.* \
+                 "$sources"/driver/rknpu_lab.h "$compiler")
+if ! is_current "$part" "$made_by"; then
+    mkdir -p "$work/root/usr/bin"
+    program rknpu-lab "$sources/rknpu-lab.c" "$sources/npu-program.c"
+    program rknpu-ioctl-test "$sources/rknpu-ioctl-test.c" \
+            "$sources/npu-program.c"
+    publish "$work/root" "$part" "$made_by"
+fi

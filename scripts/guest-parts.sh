@@ -7,8 +7,8 @@
 #
 #   guest-parts.sh [--refresh] [PART...]
 #
-# Parts: kernels (7, 6.12, 6.1), rocket, busybox, teflon, models, programs;
-# without a name, all of them. --refresh looks for newer packages.
+# Parts: kernels (7, 6.12, 6.1), rocket, busybox, teflon, models, programs,
+# lab; without a name, all of them. --refresh looks for newer packages.
 # docs/guest-parts.md says what comes from where.
 
 set -eu
@@ -19,7 +19,7 @@ if [ "${1:-}" = --refresh ]; then
     refresh=yes
     shift
 fi
-[ $# -gt 0 ] || set -- kernels rocket busybox teflon models programs
+[ $# -gt 0 ] || set -- kernels rocket busybox teflon models programs lab
 
 # fresh SCRIPT ARGUMENT...: a part that comes straight from packages.
 fresh() {
@@ -37,6 +37,7 @@ for part in "$@"; do
     teflon)         fresh guest-teflon.sh ;;
     models)         fresh guest-models.sh ;;
     programs)       "$top/scripts/guest-programs.sh" ;;
+    lab)            "$top/scripts/guest-lab.sh" 7 ;;
     *)              die "there is no part '$part'; see the head of $0" ;;
     esac
 done

@@ -19,6 +19,7 @@ static const struct {
 } optional_trees[] = {
     { "teflon", "" },
     { "programs", "" },
+    { "lab", "" },
     { "models", "models" },
 };
 

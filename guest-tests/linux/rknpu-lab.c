@@ -6,6 +6,7 @@
  *                      it, the result, and the bytes that SRAM kept away from DRAM
  *   rknpu-lab golden   allocations and the exact text of rknpu/mm after each (TAP)
  *   rknpu-lab test     jobs with programs and data in DRAM, SRAM and NBUF, errors, recovery (TAP)
+ *   rknpu-lab overlap  a decoder writes its share of the SRAM over an output of the NPU (TAP)
  *   rknpu-lab soak N   N rounds of allocate, submit, free from one process per CPU
  *
  * Exit status: 0 all right, 1 something is wrong, 2 wrong use, 4 no such device.
@@ -442,6 +443,45 @@ static int test(void)
     return tap_end();
 }
 
+/* ---- overlap ---- */
+
+/* Registers of the machine's stand-in for decoder 0 (hw/soc/rk-decoder.h), in words. */
+static volatile uint32_t *decoder_registers(void)
+{
+    bool rk3588 = npu_chip_of_version(info.version) == NPU_RK3588;
+    off_t page = rk3588 ? 0xfdc38000 : 0x27b00000;
+    int mem = open("/dev/mem", O_RDWR | O_SYNC);
+    char *at = mem < 0 ? MAP_FAILED
+                       : mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED, mem, page);
+
+    if (at == MAP_FAILED) {
+        fprintf(stderr, "rknpu-lab: /dev/mem: %s\n", strerror(errno));
+        exit(1);
+    }
+    return (volatile uint32_t *)(at + 0x100);
+}
+
+/* Right after the job, overwritten once the decoder has run: nothing on the chip prevents it. */
+static int overlap(void)
+{
+    static const struct places output_in_sram = { .output = RKNPU_LAB_SRAM };
+    struct conv conv = small_conv();
+    struct rknpu_lab_submit result;
+    struct job job;
+    char why[128] = "";
+    unsigned wrong;
+
+    job_make(&job, &conv, &output_in_sram);
+    tap(!job_run(&job, 0, &result) && !conv_compare(&conv, job.output.cpu, 1, why, sizeof(why)),
+        "the output is right %s", why);
+    decoder_registers()[2] = 0x5a5a5a5a;
+    wrong = conv_compare(&conv, job.output.cpu, 1, why, sizeof(why));
+    tap(wrong > conv_output_bytes(&conv) / 2, "the decoder wrote over it: %u of %zu values changed",
+        wrong, conv_output_bytes(&conv));
+    job_free(&job);
+    return tap_end();
+}
+
 /* ---- soak ---- */
 
 static int soak_process(unsigned seed, unsigned rounds)
@@ -513,9 +553,12 @@ int main(int argc, char **argv)
     if (!strcmp(what, "test")) {
         return test();
     }
+    if (!strcmp(what, "overlap")) {
+        return overlap();
+    }
     if (!strcmp(what, "soak") && argc == 3 && atoi(argv[2]) > 0) {
         return soak(atoi(argv[2]));
     }
-    fprintf(stderr, "usage: rknpu-lab show | golden | test | soak ROUNDS\n");
+    fprintf(stderr, "usage: rknpu-lab show | golden | test | overlap | soak ROUNDS\n");
     return 2;
 }
