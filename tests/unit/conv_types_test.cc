@@ -285,6 +285,69 @@ Case RandomCase(const TypeRow &row, std::mt19937 &random)
     return c;
 }
 
+// A matrix product with row-major operands, as happyme531/rknpu2_matmul_open programs it: rows of A in
+// line-by-line addressing, rows of C side by side in memory. N beyond one panel, M beyond one tile.
+TEST(MatrixProduct, RowMajorFp16)
+{
+    constexpr unsigned kM = 37, kK = 96, kN = 48;
+    FakeHost host;
+    TaskRunner task(host, rknpu_rk3588, RKNPU_UNIT_CNA | RKNPU_UNIT_CORE | RKNPU_UNIT_DPU);
+    std::mt19937 random(5);
+    std::vector<uint16_t> a(kM * kK), b(kN * kK), packed(kN * kK);
+
+    for (auto *matrix : { &a, &b }) {
+        for (uint16_t &v : *matrix) {
+            v = rknpu_float_to_fp16((float)((int)(random() % 4001) - 2000) / 512);
+        }
+    }
+    for (unsigned n = 0; n < kN; n++) {
+        for (unsigned k = 0; k < kK; k++) { // [n / 16][k / 32][n % 16][k % 32]
+            packed[(n / 16 * kK + k / 32 * 32) * 16 + n % 16 * 32 + k % 32] = b[n * kK + k];
+        }
+    }
+    host.put(kInput, a);
+    host.put(kWeights, packed);
+    task.set(RK3588_CNA_CONV_CON1, RKNPU_FP16 << 4 | RKNPU_FP16 << 7 | 1u << 29);
+    task.set(RK3588_CNA_CONV_CON3, 1 | 1 << 3);
+    task.set(RK3588_CNA_DATA_SIZE0, 1 << 16 | kM);
+    task.set(RK3588_CNA_DATA_SIZE1, (kK - 1) << 16 | kK);
+    task.set(RK3588_CNA_WEIGHT_SIZE0, 2 * kK * kN);
+    task.set(RK3588_CNA_WEIGHT_SIZE1, 2 * kK);
+    task.set(RK3588_CNA_WEIGHT_SIZE2, 1 << 24 | 1 << 16 | kN);
+    task.set(RK3588_CNA_CVT_CON0, 0xb);
+    task.set(RK3588_CNA_FEATURE_DATA_ADDR, kInput);
+    task.set(RK3588_CNA_DMA_CON1, kK / 8);
+    task.set(RK3588_CNA_DMA_CON2, 0);
+    task.set(RK3588_CNA_FC_DATA_SIZE0, 1 << 16 | kM);
+    task.set(RK3588_CNA_DCOMP_ADDR0, kWeights);
+    task.set(RK3588_CORE_MISC_CFG, RKNPU_FP16 << 8);
+    task.set(RK3588_DPU_FEATURE_MODE_CFG, 0x1e4);
+    task.set(RK3588_DPU_DATA_FORMAT, (uint32_t)RKNPU_FP32 << 29 | RKNPU_FP16 << 26 | RKNPU_FP16);
+    task.set(RK3588_DPU_DST_BASE_ADDR, kOutput);
+    task.set(RK3588_DPU_DST_SURF_STRIDE, 16);
+    task.set(RK3588_DPU_DATA_CUBE_HEIGHT, kM - 1);
+    task.set(RK3588_DPU_DATA_CUBE_NOTCH_ADDR, kN / 4 - 1);
+    task.set(RK3588_DPU_DATA_CUBE_CHANNEL, (kN - 1) << 16 | (kN - 1));
+    task.set(RK3588_DPU_BS_CFG, 0x53);
+    task.set(RK3588_DPU_BS_OW_CFG, 3 << 2 | 2);
+    task.set(RK3588_DPU_BN_CFG, 0x53);
+    task.set(RK3588_DPU_EW_CFG, 0x383);
+    task.set(RK3588_DPU_OUT_CVT_SCALE, 1);
+    task.set(RK3588_DPU_SURFACE_ADD, 64);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+    auto c = host.get<float>(kOutput, kM * kN);
+    for (unsigned m = 0; m < kM; m++) {
+        for (unsigned n = 0; n < kN; n++) {
+            float sum = 0;
+
+            for (unsigned k = 0; k < kK; k++) {
+                sum += rknpu_fp16_to_float(a[m * kK + k]) * rknpu_fp16_to_float(b[n * kK + k]);
+            }
+            ASSERT_EQ(c[m * kN + n], sum) << m << " " << n;
+        }
+    }
+}
+
 class ConvTypes : public testing::TestWithParam<size_t>
 {
 };
