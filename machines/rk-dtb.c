@@ -246,7 +246,7 @@ static void rk_dtb_add_virtio(RkMachineState *rms, void *fdt)
 
     /* A new node becomes the first of its parent: the last slot goes in first. */
     for (int i = RK_VIRTIO_SLOTS - 1; i >= 0; i--) {
-        BusState *bus = qdev_get_child_bus(rms->virtio[i], "virtio-mmio-bus");
+        BusState *bus = QLIST_FIRST(&DEVICE(rms->virtio[i])->child_bus);
         hwaddr base = b->base + i * RK_VIRTIO_SLOT_SIZE;
         g_autofree char *node = g_strdup_printf("/virtio_mmio@%" HWADDR_PRIx, base);
         uint32_t irq[4] = { cpu_to_be32(GIC_FDT_IRQ_TYPE_SPI), cpu_to_be32(b->spi + i),

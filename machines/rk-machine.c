@@ -318,6 +318,19 @@ static void rk_check_kernel(const char *file)
     }
 }
 
+/* The tree is made when the devices of the command line are there: it lists the virtio transports. */
+static void rk_machine_done(Notifier *notifier, void *data)
+{
+    RkMachineState *rms = container_of(notifier, RkMachineState, machine_done);
+    struct arm_boot_info *info = &rms->bootinfo;
+    ARMCPU *cpu = ARM_CPU(rms->cpu[0]);
+
+    if (info->dtb_filename && arm_load_dtb(info->dtb_start, info, info->dtb_limit,
+                                           arm_boot_address_space(cpu, info), MACHINE(rms), cpu) < 0) {
+        exit(1);
+    }
+}
+
 static void rk_boot(RkMachineState *rms)
 {
     MachineState *ms = MACHINE(rms);
@@ -333,8 +346,11 @@ static void rk_boot(RkMachineState *rms)
         .board_id = -1,
         .psci_conduit = QEMU_PSCI_CONDUIT_SMC,
         .modify_dtb = rk_dtb_fix_up,
+        .skip_dtb_autoload = true,
     };
     arm_load_kernel(ARM_CPU(rms->cpu[0]), ms, &rms->bootinfo);
+    rms->machine_done.notify = rk_machine_done;
+    qemu_add_machine_init_done_notifier(&rms->machine_done);
 }
 
 static void rk_machine_init(MachineState *ms)

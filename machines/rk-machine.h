@@ -111,6 +111,7 @@ struct RkMachineState {
     char *npu_log;
 
     struct arm_boot_info bootinfo;
+    Notifier machine_done;
     CPUClusterState cluster[RK_MAX_CLUSTERS];
     DeviceState *cpu[RK_MAX_CPUS];
     DeviceState *gic; /* GPIO input n is SPI n */

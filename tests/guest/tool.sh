@@ -38,6 +38,11 @@ run --kernel "$out/bare/Image" -- sh -c 'cat; exit 5' <"$out/some" >"$out/out" 2
 [ $? = 5 ] && cmp -s "$out/out" "$out/some"
 check "a kernel without modules: the same over the UART"
 
+# The machine once left the transports of -device out of its device tree.
+run -- sh -c 'grep -x rknpu /sys/class/virtio-ports/*/name' </dev/null >"$out/out" 2>"$out/err"
+[ $? = 0 ]
+check "the streams use a virtio port"
+
 echo "from the host" >"$out/share/in"
 run --share "$out/share" -- sh -c 'cat /mnt/share/in; echo "from the guest" >/mnt/share/out' \
     </dev/null >"$out/out" 2>"$out/err"
