@@ -15,6 +15,8 @@
 
 #include "scratch.h"
 
+#define STRIP_OUTPUT_MAX (32u << 20) /* a stride of 0 makes any output from little input */
+
 typedef struct Direct {
     RknpuInt8Conv *c;
     const RknpuConv *conv;
@@ -51,7 +53,7 @@ static uint64_t input_rows(const RknpuConv *conv, unsigned rows)
  * all. */
 static bool choose_strip(Direct *d)
 {
-    uint64_t row;
+    uint64_t row, output_row;
 
     d->strip_columns = d->c->out.width;
     d->strip_rows = 1;
@@ -61,11 +63,13 @@ static bool choose_strip(Direct *d)
         d->strip_columns = (d->strip_columns / 2 + 11) / 12 * 12;
     }
     row = input_columns(d->conv, d->strip_columns) * d->step;
+    output_row = (uint64_t)d->strip_columns * d->c->out.channels;
     if (row * input_rows(d->conv, 1) > RKNPU_STAGED_MAX) {
         return false;
     }
     while (d->strip_rows < d->c->out.height && d->strip_rows < 256 &&
-           row * input_rows(d->conv, d->strip_rows + 1) <= RKNPU_STRIP_BYTES) {
+           row * input_rows(d->conv, d->strip_rows + 1) <= RKNPU_STRIP_BYTES &&
+           output_row * (d->strip_rows + 1) <= STRIP_OUTPUT_MAX) {
         d->strip_rows++;
     }
     return true;
