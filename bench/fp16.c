@@ -131,7 +131,7 @@ int main(int argc, char **argv)
         { "128x1024x2048 fp16 -> fp32", 128, 1024, 2048, RKNPU_FP32 },
         { "1x4096x1024 fp16 -> fp32", 1, 4096, 1024, RKNPU_FP32 },
     };
-    unsigned runs = argc > 1 ? CLAMP(atoi(argv[1]), 1, MAX_RUNS) : 21;
+    unsigned runs = argc > 1 ? (unsigned)CLAMP(strtoul(argv[1], NULL, 10), 1, MAX_RUNS) : 21;
     RknpuConfig config = { .force_isa = rknpu_isa_choose(argc > 2 ? isa_by_name(argv[2]) : 0) };
     BenchMemory memory = { .bytes = g_malloc0(MEMORY), .size = MEMORY };
     BenchReport *report = bench_report_new("fp16");

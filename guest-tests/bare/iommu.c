@@ -41,9 +41,11 @@ static bool enable(unsigned core)
 
     for (unsigned bank = 0; bank < 2; bank++) {
         mmu_write(core, bank, MMU_DTE_ADDR, 0xcafebabe);
-        reset_ok &= report_equal(mmu_read(core, bank, MMU_DTE_ADDR), 0xcafebab0, "DTE_ADDR test value");
+        reset_ok &= report_equal(mmu_read(core, bank, MMU_DTE_ADDR), 0xcafebab0,
+                                 "DTE_ADDR test value");
         mmu_write(core, bank, MMU_COMMAND, MMU_CMD_FORCE_RESET);
-        reset_ok &= report_equal(mmu_read(core, bank, MMU_DTE_ADDR), 0, "DTE_ADDR after force reset");
+        reset_ok &= report_equal(mmu_read(core, bank, MMU_DTE_ADDR), 0,
+                                 "DTE_ADDR after force reset");
         mmu_write(core, bank, MMU_DTE_ADDR, DIRECTORY);
         mmu_write(core, bank, MMU_COMMAND, MMU_CMD_ZAP_CACHE);
         mmu_write(core, bank, MMU_INT_MASK, 3);
@@ -137,7 +139,8 @@ static void test_fault(uint32_t from, uint32_t to, uint32_t expected, bool write
     report_equal(mmu_read(0, bank, MMU_INT_STATUS) & 1, 1, "page fault in INT_STATUS");
     report_equal(mmu_read(0, bank, MMU_PAGE_FAULT_ADDR) & 0xfffff000, expected, "PAGE_FAULT_ADDR");
     report_equal(mmu_read(0, bank, MMU_STATUS) & 0x23, write ? 0x23 : 0x03, "STATUS");
-    report_equal(npu_read(0, PC_INTERRUPT_STATUS), 0, "NPU INTERRUPT_STATUS: the task did not complete");
+    report_equal(npu_read(0, PC_INTERRUPT_STATUS), 0,
+                 "NPU INTERRUPT_STATUS: the task did not complete");
     report(npu_wait(0, PC_INTERRUPT_RAW_STATUS, 0x3000, write ? 0x2000 : 0x1000, 1000),
            "NPU raw status tells a DMA %s error", write ? "write" : "read");
     recover(bank);

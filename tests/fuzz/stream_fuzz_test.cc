@@ -170,7 +170,8 @@ TEST(StreamFuzz, RandomChanges)
         std::snprintf(text, sizeof(text), "RKNPU_FUZZ_SEED=%" PRIu64 " RKNPU_FUZZ_RUNS=1",
                       seed + run);
         SCOPED_TRACE(std::string("replay with ") + text + ", from " + from.name);
-        std::ofstream(testing::TempDir() + "stream-fuzz.last") << "# " << text << "\n" << ToText(script);
+        std::ofstream(testing::TempDir() + "stream-fuzz.last") << "# " << text << "\n"
+                                                               << ToText(script);
         RunScript(script, 20);
     }
 }
