@@ -327,7 +327,7 @@ static void rk_machine_done(Notifier *notifier, void *data)
 
     if (info->dtb_filename && arm_load_dtb(info->dtb_start, info, info->dtb_limit,
                                            arm_boot_address_space(cpu, info), MACHINE(rms), cpu) < 0) {
-        exit(1);
+        error_setg(&error_fatal, "the device tree does not fit in memory: give -dtb a smaller one");
     }
 }
 

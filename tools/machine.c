@@ -21,7 +21,7 @@ static const EmuMachine machines[] = {
         .clock_minor = 2,
         .sram_base = 0xff001000,
         .max_cpus = 8,
-        .min_memory = 256 * MIB,
+        .min_memory = 512 * MIB,
         .max_memory = 32 * GIB,
     }, {
         .name = "rk3576",
@@ -32,7 +32,7 @@ static const EmuMachine machines[] = {
         .clock_minor = 12,
         .sram_base = 0x3ff88000,
         .max_cpus = 8,
-        .min_memory = 256 * MIB,
+        .min_memory = 512 * MIB,
         .max_memory = 16 * GIB,
     }, {
         .name = "virt",

@@ -64,8 +64,8 @@ refuses 2 'no command' # nothing
 refuses 2 "no command 'boot'" boot
 refuses 2 '--nonsense' run --nonsense
 refuses 2 'machine rk3588 has 1 to 8 CPUs' run --smp 9
-refuses 2 'machine rk3588 takes 256 MiB' run --memory 16M -- true
-refuses 2 'machine rk3588 takes 256 MiB' run --memory 1000G -- true
+refuses 2 'machine rk3588 takes 512 MiB' run --memory 16M -- true
+refuses 2 'machine rk3588 takes 512 MiB' run --memory 1000G -- true
 refuses 2 "no machine 'rk1'" run --machine rk1
 refuses 2 'does not apply to machine virt' run --machine virt --driver rocket
 refuses 2 'does not apply to machine virt' run --machine virt --overlay x -- true
