@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The NPU's memory with the teaching driver, on both machines: the bitmap in
+# the form of Rockchip's guide, jobs whose parts lie in DRAM, SRAM and NBUF,
+# owners that overlap, a soak, and the module loaded and unloaded.
+#
+#   RKNPU_ROUNDS   rounds of the soak (default 200)
+#   RKNPU_LOADS    loads and unloads of the module (default 5)
+
+. "$(dirname "$0")/lib.sh"
+
+module=$build/guest/module/7/rknpu_lab.ko
+dts=$build/machines/dts
+
+# lab MACHINE OVERLAY CPUS COMMAND...: the output goes to $out/text.
+lab() {
+    machine=$1 overlay=$2 cpus=$3
+    shift 3
+    "$emu" run --machine "$machine" --driver rknpu --smp "$cpus" --memory 1G \
+           --overlay "$dts/$overlay.dtbo" --module "$module" --timeout 600 \
+           -- "$@" >"$out/text" 2>"$out/log"
+}
+
+# steps NAME: what the program in the guest found, as steps of this test.
+steps() {
+    sed -n 's/^ok [0-9]* - //p' "$out/text" >"$out/good"
+    sed -n 's/^not ok [0-9]* - //p' "$out/text" >"$out/bad"
+    while read -r text; do ok 0 "$1: $text"; done <"$out/good"
+    while read -r text; do ok 1 "$1: $text"; done <"$out/bad"
+    ! grep -Eq '^WARNING|Oops|BUG:' "$out/log"
+    ok $? "$1: no warning of the kernel"
+    [ -s "$out/good" ] && [ ! -s "$out/bad" ] || show "$out/log"
+}
+
+for machine in rk3588 rk3576; do
+    lab $machine $machine-npu-sram 2 sh -c \
+        'rknpu-lab golden; rknpu-lab test; rknpu-lab show >/tmp/show; cat /tmp/show'
+    steps $machine
+    grep -q 'result equal to plain loops' "$out/text"
+    ok $? "$machine: convolution with its output in SRAM"
+done
+grep -qx 'SRAM total size: 491520, used: 491520, free: 0' "$out/text"
+ok $? "rk3576: 120 chunks in use"
+
+lab rk3588 rk3588-npu-sram-split 2 rknpu-lab golden
+steps "shared with a decoder"
+lab rk3588 rk3588-wrong-overlap 2 rknpu-lab overlap
+steps "owners that overlap"
+grep -q 'video decoder 0 overwrites data of the NPU' "$out/log"
+ok $? "owners that overlap: the emulator says so"
+
+lab rk3588 rk3588-npu-sram 8 rknpu-lab soak "${RKNPU_ROUNDS:-200}"
+steps "8 CPUs"
+lab rk3588 rk3588-npu-sram 8 sh -c "
+    cp /sys/kernel/debug/rknpu/mm /tmp/before
+    i=0
+    while [ \$i -lt ${RKNPU_LOADS:-5} ]; do
+        rmmod rknpu_lab && insmod /rknpu/modules/rknpu_lab.ko || exit 1
+        i=\$((i + 1))
+    done
+    rknpu-lab test && cmp /sys/kernel/debug/rknpu/mm /tmp/before"
+good=$?
+ok $good "the module loads and unloads ${RKNPU_LOADS:-5} times and works after that"
+[ $good = 0 ] || show "$out/log"
+finish
