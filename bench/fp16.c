@@ -137,7 +137,11 @@ int main(int argc, char **argv)
     BenchReport *report = bench_report_new("fp16");
 
     for (size_t i = 0; i < MEMORY / 2; i++) {
-        uint16_t bits = rknpu_float_to_fp16((float)(rand() % 4001 - 2000) / 1024);
+        int16_t number;
+        uint16_t bits;
+
+        bench_random(&number, sizeof(number));
+        bits = rknpu_float_to_fp16((float)(number % 2001) / 1024);
 
         memory.bytes[2 * i] = (uint8_t)bits;
         memory.bytes[2 * i + 1] = (uint8_t)(bits >> 8);
