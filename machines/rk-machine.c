@@ -318,15 +318,16 @@ static void rk_check_kernel(const char *file)
     }
 }
 
-/* The tree is made when the devices of the command line are there: it lists the virtio transports. */
+/* The tree is made when the command line's devices are there: it lists the virtio transports. */
 static void rk_machine_done(Notifier *notifier, void *data)
 {
     RkMachineState *rms = container_of(notifier, RkMachineState, machine_done);
     struct arm_boot_info *info = &rms->bootinfo;
     ARMCPU *cpu = ARM_CPU(rms->cpu[0]);
+    AddressSpace *as = arm_boot_address_space(cpu, info);
 
-    if (info->dtb_filename && arm_load_dtb(info->dtb_start, info, info->dtb_limit,
-                                           arm_boot_address_space(cpu, info), MACHINE(rms), cpu) < 0) {
+    if (info->dtb_filename &&
+        arm_load_dtb(info->dtb_start, info, info->dtb_limit, as, MACHINE(rms), cpu) < 0) {
         error_setg(&error_fatal, "the device tree does not fit in memory: give -dtb a smaller one");
     }
 }

@@ -45,7 +45,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"-kernel /bin/sh -dtb /nonexistent", "/nonexistent"},
                       Bad{"-kernel /etc/os-release", "not an arm64 kernel"},
                       Bad{"-dtb /etc/os-release", "not a device tree"},
-                      Bad{"-kernel /bin/sh -machine driver=none", "no device tree rk3588-none.dtb"}));
+                      Bad{"-kernel /bin/sh -machine driver=none",
+                          "no device tree rk3588-none.dtb"}));
 
 bool stopped(QTest &q)
 {

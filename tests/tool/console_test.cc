@@ -90,7 +90,8 @@ TEST(Console, EndsAReportWhereTheKernelDoes)
 {
     EmuConsole *console = emu_console_new(nullptr, ignore, nullptr);
 
-    feed(console, "[    1.0] BUG: a\n[    1.1] ---[ end trace 0000000000000000 ]---\n[    2.0] b\n");
+    feed(console, "[    1.0] BUG: a\n[    1.1] ---[ end trace 0000000000000000 ]---\n"
+                  "[    2.0] b\n");
     EXPECT_STREQ("    [    1.0] BUG: a\n    [    1.1] ---[ end trace 0000000000000000 ]---\n",
                  console->report->str);
     emu_console_free(console);

@@ -285,8 +285,9 @@ Case RandomCase(const TypeRow &row, std::mt19937 &random)
     return c;
 }
 
-// A matrix product with row-major operands, as happyme531/rknpu2_matmul_open programs it: rows of A in
-// line-by-line addressing, rows of C side by side in memory. N beyond one panel, M beyond one tile.
+// A matrix product with row-major operands, as happyme531/rknpu2_matmul_open programs it: rows of A
+// in line-by-line addressing, rows of C side by side in memory. N beyond one panel, M beyond one
+// tile.
 TEST(MatrixProduct, RowMajorFp16)
 {
     constexpr unsigned kM = 37, kK = 96, kN = 48;

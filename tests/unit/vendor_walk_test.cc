@@ -486,8 +486,8 @@ private:
 };
 
 // Maps the last 8 MiB of the address space, where the runtime's buffers lie, and writes all
-// programs. Compressed weights (DCOMP_CTRL, 0x1100) are not modelled and would stop the walk, so they are
-// switched off: nothing here looks at values that a task computes.
+// programs. Compressed weights (DCOMP_CTRL, 0x1100) would stop the walk where their data is not at
+// hand, so they are switched off: nothing here looks at values that a task computes.
 void PutPrograms(FakeHost &host, const std::vector<RecordedSubmit> &submits)
 {
     host.map(0xff800000, 0, 8 << 20);
