@@ -125,7 +125,7 @@ TEST(Options, WrongOnesAreRefusedInOneLine)
     }
 }
 
-/* Linux 6.2 is the first with a clock driver for RK3588. */
+/* Linux 6.2 is the first with a clock driver for RK3588, 6.12 for RK3576. */
 TEST(Options, OldKernelsGetATreeOfTheirOwn)
 {
     const EmuMachine *rk3588 = emu_machine_find("rk3588"), *virt = emu_machine_find("virt");
@@ -135,7 +135,7 @@ TEST(Options, OldKernelsGetATreeOfTheirOwn)
     EXPECT_STREQ("rknpu", emu_machine_tree(rk3588, "rknpu", "6.12.117+deb13-arm64"));
     EXPECT_STREQ("rocket", emu_machine_tree(rk3588, "rocket", "7.3.4"));
     EXPECT_STREQ("rocket", emu_machine_tree(rk3588, "rocket", nullptr));
-    EXPECT_STREQ("rknpu", emu_machine_tree(emu_machine_find("rk3576"), "rknpu", "6.1.0"));
+    EXPECT_STREQ("fixed-clocks", emu_machine_tree(emu_machine_find("rk3576"), "rknpu", "6.1.0"));
     EXPECT_EQ(nullptr, emu_machine_tree(virt, nullptr, "6.1.0"));
 }
 
