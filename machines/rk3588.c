@@ -41,6 +41,8 @@ static const RkBlock rk3588_blocks[] = {
     [RK3588_ITS0] = BLOCK("its0", GIC, 0xfe640000, 0x20000),
     [RK3588_ITS1] = BLOCK("its1", GIC, 0xfe660000, 0x20000),
     [RK3588_GICR] = BLOCK("gicr", GIC, 0xfe680000, 0x100000),
+    /* Behind all others: what is not listed below, for trees of real boards. */
+    BLOCK("peripherals",     UNIMP, 0xfb000000, 0x5000000),
     BLOCK("cru",             CRU,  0xfd7c0000, 0x5c000),
     BLOCK("pmu",             PMU,  0xfd8d8000, 0x400),
     BLOCK("uart2",           UART, 0xfeb50000, 0x100, 333),
