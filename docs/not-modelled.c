@@ -27,7 +27,7 @@ static const char *const modes[][2] = {
     { "DPU BS_OW_CFG RGP_CNTER", "regrouped output" },
     { "DPU DATA_CUBE_HEIGHT MINMAX_CTL", "minimum and maximum search" },
     { "DPU EW_CFG operation", "element-wise operations that no source defines for the type" },
-    { "DPU FEATURE_MODE_CFG OUTPUT_MODE", "DPU output to the PPU on the fly" },
+    { "DPU FEATURE_MODE_CFG OUTPUT_MODE", "DPU output to memory and to the PPU at once" },
     { "DPU FEATURE_MODE_CFG RGP_TYPE", "regrouped output" },
     { "DPU FEATURE_MODE_CFG TP_EN", "transposed output" },
     { "DPU_RDMA ERDMA_CFG DATA_MODE", "operands per channel and pixel at once" },
@@ -37,7 +37,8 @@ static const char *const modes[][2] = {
     { "depthwise CONV_MODE with PROC_PRECISION", "depthwise on int4 and tf32" },
     { "integer processing with DPU DATA_FORMAT OUT_PRECISION",
       "fp16 and bf16 output of integer jobs" },
-    { "unit mask with DPU and PPU together", "pooling behind a convolution in one task" },
+    { "unit mask with DPU and PPU together", "a PPU that reads memory beside a DPU task" },
+    { "PPU DATA_FORMAT PROC_PRECISION unlike the DPU's output", "a change of type on the way" },
 };
 
 static void print_fields(const RknpuChip *chip, RknpuRegStatus status, const char *empty)

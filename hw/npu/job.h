@@ -99,12 +99,14 @@ uint8_t *rknpu_mem_view_out(RknpuMem *mem, uint32_t iova, uint64_t len);
 bool rknpu_mem_release(RknpuMem *mem);
 bool rknpu_mem_faulted_write(const RknpuMem *mem);
 /*
- * Until the window ends, reads and views of `stream` that begin inside [iova, iova + len) see
- * `bytes` instead of guest memory (unpacked weights); what reaches beyond fails. Takes `bytes` over
- * (g_free). One at a time.
+ * Until the window ends, accesses of `stream` that begin inside [iova, iova + len) go to `bytes`
+ * instead of guest memory and are not counted; what reaches beyond fails. WEIGHT: unpacked weights.
+ * OUTPUT: the pipe from the DPU to the PPU; rknpu_mem_turn_pipe() makes it the PPU's FEATURE
+ * stream. One of each; takes `bytes` over (g_free).
  */
 void rknpu_mem_overlay(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint8_t *bytes,
                        uint64_t len);
+void rknpu_mem_turn_pipe(RknpuMem *mem);
 void rknpu_mem_count(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len);
 
 #endif /* HW_NPU_JOB_H */

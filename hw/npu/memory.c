@@ -34,6 +34,20 @@ typedef struct Gathered {
     bool write;
 } Gathered;
 
+/* Bytes of the model itself that a stream finds at an address; len 0: none. */
+typedef struct Overlay {
+    RknpuStream stream;
+    uint32_t iova;
+    uint64_t len;
+    uint8_t *bytes;
+} Overlay;
+
+enum {
+    OVERLAY_WEIGHTS,
+    OVERLAY_PIPE,
+    OVERLAYS,
+};
+
 struct RknpuMem {
     const RknpuHost *host;
     void *opaque;
@@ -46,10 +60,7 @@ struct RknpuMem {
     unsigned faults;
     uint32_t first_fault;
     bool first_fault_write;
-    RknpuStream overlay_stream;
-    uint32_t overlay_iova;
-    uint64_t overlay_len; /* 0: none */
-    uint8_t *overlay;
+    Overlay overlay[OVERLAYS];
 };
 
 RknpuMem *rknpu_mem_new(const RknpuHost *host, void *opaque, unsigned core, unsigned task)
@@ -88,7 +99,9 @@ void rknpu_mem_free(RknpuMem *mem)
     g_array_free(mem->held[0], TRUE);
     g_array_free(mem->held[1], TRUE);
     g_array_free(mem->gathered, TRUE);
-    g_free(mem->overlay);
+    for (unsigned i = 0; i < OVERLAYS; i++) {
+        g_free(mem->overlay[i].bytes);
+    }
     g_free(mem);
 }
 
@@ -257,29 +270,36 @@ static bool copy(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint8_t *to, 
 void rknpu_mem_overlay(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint8_t *bytes,
                        uint64_t len)
 {
-    g_free(mem->overlay);
-    mem->overlay = bytes;
-    mem->overlay_stream = stream;
-    mem->overlay_iova = iova;
-    mem->overlay_len = len;
+    Overlay *o = &mem->overlay[stream == RKNPU_STREAM_WEIGHT ? OVERLAY_WEIGHTS : OVERLAY_PIPE];
+
+    g_free(o->bytes);
+    *o = (Overlay){ .stream = stream, .iova = iova, .len = len, .bytes = bytes };
 }
 
-/* True when the access falls to the overlay; `*bytes` is NULL when it reaches beyond its end. */
-static bool overlaid(const RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len,
-                     const uint8_t **bytes)
+void rknpu_mem_turn_pipe(RknpuMem *mem)
 {
-    uint64_t offset = iova - mem->overlay_iova;
+    mem->overlay[OVERLAY_PIPE].stream = RKNPU_STREAM_FEATURE;
+}
 
-    if (iova < mem->overlay_iova || offset >= mem->overlay_len || stream != mem->overlay_stream) {
-        return false;
+/* True when the access falls to an overlay; `*bytes` is NULL when it reaches beyond its end. */
+static bool overlaid(const RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len,
+                     uint8_t **bytes)
+{
+    for (unsigned i = 0; i < OVERLAYS; i++) {
+        const Overlay *o = &mem->overlay[i];
+        uint64_t offset = iova - o->iova;
+
+        if (stream == o->stream && iova >= o->iova && offset < o->len) {
+            *bytes = len <= o->len - offset ? o->bytes + offset : NULL;
+            return true;
+        }
     }
-    *bytes = len <= mem->overlay_len - offset ? mem->overlay + offset : NULL;
-    return true;
+    return false;
 }
 
 bool rknpu_mem_read(RknpuMem *mem, RknpuStream stream, uint32_t iova, void *to, uint64_t len)
 {
-    const uint8_t *bytes;
+    uint8_t *bytes;
 
     if (overlaid(mem, stream, iova, len, &bytes)) {
         if (bytes) {
@@ -292,6 +312,14 @@ bool rknpu_mem_read(RknpuMem *mem, RknpuStream stream, uint32_t iova, void *to, 
 
 bool rknpu_mem_write(RknpuMem *mem, uint32_t iova, const void *from, uint64_t len)
 {
+    uint8_t *bytes;
+
+    if (overlaid(mem, RKNPU_STREAM_OUTPUT, iova, len, &bytes)) {
+        if (bytes) {
+            memcpy(bytes, from, len);
+        }
+        return bytes;
+    }
     return copy(mem, RKNPU_STREAM_OUTPUT, iova, NULL, from, len);
 }
 
@@ -353,7 +381,7 @@ static uint8_t *view(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t 
 
 const uint8_t *rknpu_mem_view(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len)
 {
-    const uint8_t *bytes;
+    uint8_t *bytes;
 
     if (overlaid(mem, stream, iova, len, &bytes)) {
         return bytes;
@@ -363,6 +391,11 @@ const uint8_t *rknpu_mem_view(RknpuMem *mem, RknpuStream stream, uint32_t iova, 
 
 uint8_t *rknpu_mem_view_out(RknpuMem *mem, uint32_t iova, uint64_t len)
 {
+    uint8_t *bytes;
+
+    if (overlaid(mem, RKNPU_STREAM_OUTPUT, iova, len, &bytes)) {
+        return bytes;
+    }
     return view(mem, RKNPU_STREAM_OUTPUT, iova, len, true);
 }
 
@@ -396,9 +429,10 @@ static void count_piece(RknpuMem *mem, RknpuStream stream, uint32_t iova, const 
 void rknpu_mem_count(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len)
 {
     bool write = stream == RKNPU_STREAM_OUTPUT;
+    uint8_t *bytes;
     Piece piece;
 
-    if (!usable(mem, stream, iova, len, write)) {
+    if (overlaid(mem, stream, iova, len, &bytes) || !usable(mem, stream, iova, len, write)) {
         return;
     }
     for (uint64_t at = 0; at < len; at += piece.len) {

@@ -8,6 +8,8 @@
  */
 #include "task.h"
 
+#include <glib.h>
+
 #define ATOM_BYTES 16
 
 /* Bits of BS_CFG, BN_CFG and (those marked) EW_CFG. */
@@ -729,8 +731,40 @@ static RknpuTaskResult decode_pool(const RknpuJob *job, RknpuPool *pool)
     return RKNPU_TASK_OK;
 }
 
+/*
+ * Between DPU and PPU the cube is dense and lies at address 0 of a pipe of the model; the
+ * programmer sees neither (RK3588 TRM: "pipeline with DPU").
+ */
+static RknpuTaskResult decode_pipe(const RknpuJob *job, RknpuTask *task)
+{
+    RknpuOutput *out = &task->dpu.out;
+    RknpuTaskResult r = decode_pool(job, &task->pool);
+    RknpuCube *in = &task->pool.input;
+
+    if (r != RKNPU_TASK_OK) {
+        return r;
+    }
+    if (in->type != out->type) {
+        return unimplemented(job, "PPU DATA_FORMAT PROC_PRECISION unlike the DPU's output",
+                             in->type);
+    }
+    if (in->width != out->width || in->height != out->height || in->channels > out->channels) {
+        return invalid(job, "PPU DATA_CUBE_IN unlike the DPU's output: width", in->width);
+    }
+    out->base = 0;
+    out->line_pitch = (int64_t)out->width * ATOM_BYTES;
+    out->surface_pitch = out->height * out->line_pitch;
+    out->pass_pitch = out->surface_pitch;
+    out->pass_atoms = out->stored_atoms = 1;
+    in->base = 0;
+    in->line_pitch = out->line_pitch;
+    in->group_pitch = 4 * out->line_pitch;
+    in->surface_pitch = out->surface_pitch;
+    return RKNPU_TASK_OK;
+}
+
 /* What the enabled units make together; FLYING_MODE has to agree with the mask. */
-static RknpuTaskResult decode_kind(const RknpuJob *job, RknpuTaskKind *kind)
+static RknpuTaskResult decode_kind(const RknpuJob *job, RknpuTask *task)
 {
     const uint32_t conv = RKNPU_UNIT_CNA | RKNPU_UNIT_CORE | RKNPU_UNIT_DPU;
     const uint32_t pool = RKNPU_UNIT_PPU | RKNPU_UNIT_PPU_RDMA;
@@ -738,23 +772,25 @@ static RknpuTaskResult decode_kind(const RknpuJob *job, RknpuTaskKind *kind)
     bool flying = field(job, RKNPU_F_FLYING_MODE);
 
     if (units == pool) {
-        *kind = RKNPU_TASK_POOL;
+        task->kind = RKNPU_TASK_POOL;
         return RKNPU_TASK_OK;
     }
-    if (units & pool) {
+    task->pool_follows = (units & pool) == RKNPU_UNIT_PPU && !field(job, RKNPU_F_PPU_FLYING_MODE);
+    if (units & pool && !task->pool_follows) {
         return unimplemented(job, "unit mask with DPU and PPU together", job->unit_mask);
     }
+    units &= ~pool;
     if ((units & conv) == conv && !flying) {
-        *kind = RKNPU_TASK_CONV;
+        task->kind = RKNPU_TASK_CONV;
     } else if (units == (RKNPU_UNIT_DPU | RKNPU_UNIT_DPU_RDMA) && flying) {
-        *kind = RKNPU_TASK_FLYING;
+        task->kind = RKNPU_TASK_FLYING;
     } else {
         rknpu_report(job, RKNPU_EVENT_GUEST_ERROR, job->unit_mask,
                      "unit mask 0x%x with DPU FLYING_MODE %u makes no task", job->unit_mask,
                      flying);
         return RKNPU_TASK_INVALID;
     }
-    if (field(job, RKNPU_F_OUTPUT_MODE) != 2) {
+    if (field(job, RKNPU_F_OUTPUT_MODE) != (task->pool_follows ? 1 : 2)) {
         return unimplemented(job, "DPU FEATURE_MODE_CFG OUTPUT_MODE",
                              field(job, RKNPU_F_OUTPUT_MODE));
     }
@@ -766,7 +802,7 @@ RknpuTaskResult rknpu_task_decode(const RknpuJob *job, RknpuTask *task)
     RknpuTaskResult r;
 
     *task = (RknpuTask){0};
-    r = decode_kind(job, &task->kind);
+    r = decode_kind(job, task);
     if (r != RKNPU_TASK_OK) {
         return r;
     }
@@ -784,13 +820,29 @@ RknpuTaskResult rknpu_task_decode(const RknpuJob *job, RknpuTask *task)
         return r;
     }
     if (task->kind == RKNPU_TASK_FLYING) {
-        return decode_flying(job, &task->flying, &task->dpu.out);
-    }
-    if (r == RKNPU_TASK_OK &&
-        rknpu_type_is_float(task->conv.type) != rknpu_type_is_float(task->dpu.type)) {
+        r = decode_flying(job, &task->flying, &task->dpu.out);
+    } else if (rknpu_type_is_float(task->conv.type) != rknpu_type_is_float(task->dpu.type)) {
         return unimplemented(job, "CNA and DPU PROC_PRECISION differ in kind: DPU", task->dpu.type);
     }
-    return r;
+    return r == RKNPU_TASK_OK && task->pool_follows ? decode_pipe(job, task) : r;
+}
+
+/* A task whose DPU feeds the PPU: the first half fills the pipe, the second empties it. */
+static RknpuTaskResult run_piped(RknpuJob *job, const RknpuTask *task)
+{
+    const RknpuOutput *out = &task->dpu.out;
+    uint64_t surfaces = (out->channels + out->atom - 1) / out->atom;
+    uint64_t bytes = surfaces * (uint64_t)out->surface_pitch;
+    uint8_t *pipe = bytes <= RKNPU_VIEW_MAX ? g_try_malloc0(bytes) : NULL;
+    RknpuTaskResult r;
+
+    if (!pipe) {
+        return invalid(job, "PPU: a cube from the DPU of bytes", (int64_t)bytes);
+    }
+    rknpu_mem_overlay(job->mem, RKNPU_STREAM_OUTPUT, 0, pipe, bytes);
+    r = task->kind == RKNPU_TASK_CONV ? rknpu_conv_run(job, task) : rknpu_flying_run(job, task);
+    rknpu_mem_turn_pipe(job->mem);
+    return r == RKNPU_TASK_OK ? rknpu_pool_run(job, task) : r;
 }
 
 RknpuTaskResult rknpu_task_run(RknpuJob *job)
@@ -800,6 +852,9 @@ RknpuTaskResult rknpu_task_run(RknpuJob *job)
 
     if (r != RKNPU_TASK_OK) {
         return r;
+    }
+    if (task.pool_follows) {
+        return run_piped(job, &task);
     }
     switch (task.kind) {
     case RKNPU_TASK_CONV:

@@ -283,7 +283,8 @@ typedef struct RknpuTask {
     RknpuConv conv;   /* CONV */
     RknpuCube flying; /* FLYING: MRDMA's cube */
     RknpuDpu dpu;     /* CONV and FLYING */
-    RknpuPool pool;   /* POOL */
+    RknpuPool pool;   /* POOL, and when pool_follows */
+    bool pool_follows; /* CONV and FLYING: the DPU's output goes to the PPU, not to memory */
 } RknpuTask;
 
 /*

@@ -240,4 +240,65 @@ TEST(Ppu, FaultsAreResults)
     EXPECT_EQ(task.run(), RKNPU_TASK_WRITE_FAULT);
 }
 
+// The DPU's sum goes straight into a 2x2 maximum: units DPU, DPU_RDMA and PPU, OUTPUT_MODE 1, PPU
+// FLYING_MODE 0. Nothing is written but the maxima, and only they and the operands are counted.
+TEST(Ppu, FedByTheDpu)
+{
+    constexpr unsigned kSize = 6, kC = 24, kPooled = 3;
+    constexpr uint32_t kB = 0x200000;
+    FakeHost host;
+    TaskRunner task(host, rknpu_rk3588, RKNPU_UNIT_DPU | RKNPU_UNIT_DPU_RDMA | RKNPU_UNIT_PPU);
+    std::mt19937 random(6);
+    std::vector<uint16_t> a(kSize * kSize * kC), b(a.size());
+
+    for (size_t i = 0; i < a.size(); i++) {
+        a[i] = rknpu_float_to_fp16((float)((int)(random() % 2001) - 1000) / 64);
+        b[i] = rknpu_float_to_fp16((float)((int)(random() % 2001) - 1000) / 64);
+    }
+    host.put(kIn, a);
+    host.put(kB, b);
+    task.set(RK3588_DPU_FEATURE_MODE_CFG, 0x1e3);
+    task.set(RK3588_DPU_DATA_FORMAT, 2u << 29 | 2 << 26 | 2);
+    task.set(RK3588_DPU_DATA_CUBE_WIDTH, kSize - 1);
+    task.set(RK3588_DPU_DATA_CUBE_HEIGHT, kSize - 1);
+    task.set(RK3588_DPU_DATA_CUBE_CHANNEL, (kC - 1) << 16 | (kC - 1));
+    task.set(RK3588_DPU_EW_CFG, 0x108202c0);
+    task.set(RK3588_DPU_RDMA_DATA_CUBE_WIDTH, kSize - 1);
+    task.set(RK3588_DPU_RDMA_DATA_CUBE_HEIGHT, kSize - 1);
+    task.set(RK3588_DPU_RDMA_DATA_CUBE_CHANNEL, kC - 1);
+    task.set(RK3588_DPU_RDMA_ERDMA_CFG, 1u << 30 | 2 << 2);
+    task.set(RK3588_DPU_RDMA_SRC_BASE_ADDR, kIn);
+    task.set(RK3588_DPU_RDMA_EW_BASE_ADDR, kB);
+    task.set(RK3588_DPU_RDMA_EW_SURF_STRIDE, kSize * kSize * 16);
+    task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, 0x17849);
+    task.set(RK3588_PPU_DATA_CUBE_IN_WIDTH, kSize - 1);
+    task.set(RK3588_PPU_DATA_CUBE_IN_HEIGHT, kSize - 1);
+    task.set(RK3588_PPU_DATA_CUBE_IN_CHANNEL, kC - 1);
+    task.set(RK3588_PPU_DATA_CUBE_OUT_WIDTH, kPooled - 1);
+    task.set(RK3588_PPU_DATA_CUBE_OUT_HEIGHT, kPooled - 1);
+    task.set(RK3588_PPU_DATA_CUBE_OUT_CHANNEL, kC - 1);
+    task.set(RK3588_PPU_OPERATION_MODE_CFG, 1);
+    task.set(RK3588_PPU_POOLING_KERNEL_CFG, 1 << 20 | 1 << 16 | 1 << 8 | 1);
+    task.set(RK3588_PPU_DST_BASE_ADDR, kOut);
+    task.set(RK3588_PPU_DST_SURF_STRIDE, kPooled * kPooled * 16);
+    task.set(RK3588_PPU_DATA_FORMAT, 2);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+    auto out = host.get<uint16_t>(kOut, kPooled * kPooled * kC);
+    for (size_t i = 0; i < out.size(); i++) {
+        size_t surface = i / 8 / (kPooled * kPooled), p = i / 8 % (kPooled * kPooled);
+        float high = -INFINITY;
+
+        for (size_t t = 0; t < 4; t++) {
+            size_t y = p / kPooled * 2 + t / 2, x = p % kPooled * 2 + t % 2;
+            size_t at = ((surface * kSize + y) * kSize + x) * 8 + i % 8;
+
+            high = std::max(high, rknpu_fp16_to_float(a[at]) + rknpu_fp16_to_float(b[at]));
+        }
+        ASSERT_EQ(out[i], rknpu_float_to_fp16(high)) << i;
+    }
+    EXPECT_EQ(rknpu_traffic_written(&task.traffic), out.size() * 2);
+    EXPECT_EQ(rknpu_traffic_read(&task.traffic), a.size() * 2 * 2);
+    EXPECT_EQ(host.get<uint8_t>(0, 16), std::vector<uint8_t>(16));
+}
+
 } // namespace
