@@ -24,7 +24,7 @@ static Wide round_shift(Wide v, unsigned shift, RknpuRound mode)
     }
     half = (Wide)1 << (shift - 1);
     down = v >> shift;
-    rest = v - (down << shift);
+    rest = v - down * ((Wide)1 << shift);
     switch (mode) {
     case RKNPU_ROUND_HALF_EVEN:
         return down + (rest > half || (rest == half && (down & 1)));
