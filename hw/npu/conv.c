@@ -14,7 +14,8 @@
 int32_t rknpu_conv_ow(const RknpuConvState *state, unsigned channel)
 {
     if (state->conv->ow_from_memory && state->dpu->cpend) {
-        return state->dpu->cpend[channel];
+        /* Kernels behind the output's last channel have no record, and no output either. */
+        return channel < state->dpu->channels ? state->dpu->cpend[channel] : 0;
     }
     return state->conv->ow;
 }
