@@ -29,12 +29,14 @@
 #define DATA (RK_MEM_SCATTERED | RK_MEM_CACHED)
 #define TASKS (RK_MEM_SCATTERED | RK_MEM_CACHED | RK_MEM_KERNEL)
 #define TIMEOUT_MS 30000
+#define IDLE_SECONDS 5 /* the driver switches the power off after 3 */
 #define MAX_CORES 3
 
 static int npu;
 static enum npu_chip chip;
 static unsigned cores, sram_total;
 static bool iommu;
+static unsigned job_timeout_ms = TIMEOUT_MS;
 
 /* ---- TAP, with the kernel's words after a failure ---- */
 
@@ -232,7 +234,7 @@ static void job_destroy(struct job *job)
 /* What the runtime sends: blocking, fetch mode, ping-pong. */
 static struct rk_submit job_request(const struct job *job, uint32_t mask, int domain)
 {
-    return (struct rk_submit){ .flags = RK_JOB_PC | RK_JOB_PINGPONG, .timeout_ms = TIMEOUT_MS,
+    return (struct rk_submit){ .flags = RK_JOB_PC | RK_JOB_PINGPONG, .timeout_ms = job_timeout_ms,
                                .number = job->count, .task_object = job->tasks.id,
                                .domain = domain, .core_mask = mask, .fence = -1 };
 }
@@ -617,6 +619,7 @@ static void group_timeout(void)
     if (!step(!job_make(&job, test_conv(), 1, 0, 0), "timeout: buffers")) {
         return;
     }
+    job_timeout_ms = 5000;
     memset(job.program.cpu, 0, job.program.size);
     object_sync(&job.program, RK_SYNC_TO_DEVICE);
     request = job_request(&job, 1, 0);
@@ -628,6 +631,9 @@ static void group_timeout(void)
     try_job(1, 0, 0, "after the soft reset");
     step(!act(RK_RESET, 0), "reset by request");
     try_job(1, 0, 0, "after the requested reset");
+    sleep(IDLE_SECONDS);
+    try_job(1, 0, 0, "after the driver has switched the power off and on");
+    job_timeout_ms = TIMEOUT_MS;
 }
 
 /* ---- soak ---- */
