@@ -38,7 +38,7 @@ unpack() {
     else
         dsc=$("$top/scripts/apt-private.sh" source qemu $suites)
         echo "qemu-source: unpacking $(basename "$dsc")" >&2
-        dpkg-source --no-check -x "$dsc" "$src.part" >"$build/unpack.log" 2>&1 ||
+        dpkg-source --no-check --no-copy -x "$dsc" "$src.part" >"$build/unpack.log" 2>&1 ||
             die "cannot unpack $dsc (see $build/unpack.log)"
         check_version "$src.part"
     fi
