@@ -559,6 +559,19 @@ static void decode_out_convert(const RknpuJob *job, RknpuOutConvert *cvt)
     cvt->round = round_mode(job, RKNPU_F_OUT_CVT_ROUND, job->config->round_out);
 }
 
+/*
+ * Channels that are written. CUBE_CHANNEL is a multiple of what a pass holds; surfaces behind the
+ * last ORIG_CHANNEL stay as they are: Mesa's depthwise layers of 8 channels say 64 there and 8 in
+ * ORIG_CHANNEL, and own no memory for more than two surfaces. ORIG_CHANNEL 0, which is also what a
+ * register reads that was never written, hides nothing.
+ */
+static unsigned written_channels(unsigned cube, unsigned original, unsigned atom)
+{
+    unsigned last = (original + atom - 1) / atom * atom;
+
+    return original > 1 ? MIN(cube, last) : cube;
+}
+
 static RknpuTaskResult decode_output(const RknpuJob *job, RknpuType proc, RknpuOutput *out)
 {
     int64_t precision = field(job, RKNPU_F_OUT_PRECISION);
@@ -577,6 +590,7 @@ static RknpuTaskResult decode_output(const RknpuJob *job, RknpuType proc, RknpuO
     out->channels = field(job, RKNPU_F_CUBE_CHANNEL);
     out->original_channels = field(job, RKNPU_F_ORIG_CHANNEL);
     out->atom = rknpu_type_per_atom(out->type);
+    out->channels = written_channels(out->channels, out->original_channels, out->atom);
     out->pass_atoms = field(job, RKNPU_F_SIZE_E);
     if (out->width == 0 || out->height == 0 || out->channels == 0) {
         return invalid(job, "DPU DATA_CUBE of width", out->width);

@@ -227,7 +227,7 @@ typedef struct RknpuOutput {
     RknpuType type;
     uint32_t base;
     unsigned width, height;
-    unsigned channels; /* all that are written */
+    unsigned channels; /* that are written, padding lanes of the last surface included */
     unsigned original_channels;
     unsigned atom; /* channels of one 16-byte atom */
     unsigned pass_atoms;

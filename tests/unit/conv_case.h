@@ -66,6 +66,8 @@ class ConvCase
 
     /* Expected value of an output element; channels at or above shape.kernels are padding. */
     int64_t expected(unsigned k, unsigned y, unsigned x) const;
+    /* Channels whose surfaces are written, padding lanes included. */
+    unsigned written_channels() const;
     /* What the model left in memory. */
     int64_t actual(const FakeHost &host, unsigned k, unsigned y, unsigned x) const;
     uint32_t out_address(unsigned k, unsigned y, unsigned x) const;
@@ -78,6 +80,9 @@ class ConvCase
 
     static constexpr uint32_t kInput = 0x00100000, kWeights = 0x00500000, kOperands = 0x00b00000,
                               kAdd = 0x00b80000, kOutput = 0x01000000, kMemory = 0x02000000;
+
+    /* What a test fills the output with beforehand, if not with 0. */
+    static constexpr uint8_t kUntouched = 0x5a;
 
     /* Extents of the buffers in bytes, for tests that unmap or scatter them. */
     uint32_t input_bytes() const;
