@@ -473,7 +473,7 @@ void rknpu_traffic_add(RknpuTraffic *to, const RknpuTraffic *from)
     }
 }
 
-static uint64_t stream_sum(const RknpuTraffic *t, RknpuStream stream)
+uint64_t rknpu_traffic_stream(const RknpuTraffic *t, RknpuStream stream)
 {
     uint64_t sum = 0;
 
@@ -485,11 +485,13 @@ static uint64_t stream_sum(const RknpuTraffic *t, RknpuStream stream)
 
 uint64_t rknpu_traffic_read(const RknpuTraffic *t)
 {
-    return stream_sum(t, RKNPU_STREAM_COMMAND) + stream_sum(t, RKNPU_STREAM_FEATURE) +
-           stream_sum(t, RKNPU_STREAM_WEIGHT) + stream_sum(t, RKNPU_STREAM_OPERAND);
+    return rknpu_traffic_stream(t, RKNPU_STREAM_COMMAND) +
+           rknpu_traffic_stream(t, RKNPU_STREAM_FEATURE) +
+           rknpu_traffic_stream(t, RKNPU_STREAM_WEIGHT) +
+           rknpu_traffic_stream(t, RKNPU_STREAM_OPERAND);
 }
 
 uint64_t rknpu_traffic_written(const RknpuTraffic *t)
 {
-    return stream_sum(t, RKNPU_STREAM_OUTPUT);
+    return rknpu_traffic_stream(t, RKNPU_STREAM_OUTPUT);
 }

@@ -140,16 +140,6 @@ void rknpu_update_irq(RknpuCore *core)
 
 enum { COUNT_WRITE, COUNT_READ, COUNT_WEIGHT };
 
-static uint64_t stream_bytes(const RknpuTraffic *t, RknpuStream stream)
-{
-    uint64_t sum = 0;
-
-    for (int kind = 0; kind < RKNPU_MEM_KINDS; kind++) {
-        sum += t->bytes[kind][stream];
-    }
-    return sum;
-}
-
 void rknpu_count_traffic(RknpuCore *core, const RknpuTraffic *traffic)
 {
     RknpuCore *owner = &core->npu->core[0];
@@ -159,10 +149,10 @@ void rknpu_count_traffic(RknpuCore *core, const RknpuTraffic *traffic)
         return;
     }
     g_mutex_lock(&owner->lock);
-    bytes[COUNT_WRITE] += stream_bytes(traffic, RKNPU_STREAM_OUTPUT);
-    bytes[COUNT_READ] += stream_bytes(traffic, RKNPU_STREAM_FEATURE) +
-                         stream_bytes(traffic, RKNPU_STREAM_OPERAND);
-    bytes[COUNT_WEIGHT] += stream_bytes(traffic, RKNPU_STREAM_WEIGHT);
+    bytes[COUNT_WRITE] += rknpu_traffic_stream(traffic, RKNPU_STREAM_OUTPUT);
+    bytes[COUNT_READ] += rknpu_traffic_stream(traffic, RKNPU_STREAM_FEATURE) +
+                         rknpu_traffic_stream(traffic, RKNPU_STREAM_OPERAND);
+    bytes[COUNT_WEIGHT] += rknpu_traffic_stream(traffic, RKNPU_STREAM_WEIGHT);
     g_mutex_unlock(&owner->lock);
 }
 

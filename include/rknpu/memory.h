@@ -66,6 +66,9 @@ const char *rknpu_stream_name(RknpuStream stream);
 /* Adds every counter of `from` to `to`. */
 void rknpu_traffic_add(RknpuTraffic *to, const RknpuTraffic *from);
 
+/* Bytes of one stream over all kinds of memory. */
+uint64_t rknpu_traffic_stream(const RknpuTraffic *t, RknpuStream stream);
+
 /*
  * Sum of all streams that read (COMMAND, FEATURE, WEIGHT, OPERAND), or that write (OUTPUT), over
  * all kinds.
