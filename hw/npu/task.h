@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One task as plain numbers. task.c reads the registers of a RknpuJob once, checks them and fills a
+ * One task as plain numbers. task*.c read the registers of a RknpuJob once, check them and fill a
  * RknpuTask; conv.c, dpu.c, flying.c and ppu.c compute from it and see neither registers nor chips.
  *
  * Units: sizes in elements, pitches and bases in bytes, every field plain (nothing is "minus one").
@@ -292,13 +292,6 @@ typedef struct RknpuTask {
  * mode that is not modelled); both are reported by name first.
  */
 RknpuTaskResult rknpu_task_decode(const RknpuJob *job, RknpuTask *task);
-
-/*
- * The part of rknpu_task_decode() for chips whose BS stage follows its operand records
- * (task_records.c): fills BS, BN, EW and what the convolution takes from the records. Also
- * READ_FAULT.
- */
-RknpuTaskResult rknpu_task_decode_records(const RknpuJob *job, RknpuTask *task);
 
 /* What each kind of task computes. `job` gives memory, tables, cancel flag and reporting. */
 RknpuTaskResult rknpu_conv_run(RknpuJob *job, const RknpuTask *task);   /* conv.c */

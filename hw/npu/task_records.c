@@ -9,7 +9,7 @@
  * docs/hardware-notes.md, "RK3576".
  */
 #include <glib.h>
-#include "task.h"
+#include "decode.h"
 
 enum {
     BN_BYPASS = 1u << 0,
@@ -67,7 +67,7 @@ static RknpuTaskResult decode_bs(const RknpuJob *job, RknpuStage *bs)
     return bs->mul ? read_shifts(job, bs) : RKNPU_TASK_OK;
 }
 
-RknpuTaskResult rknpu_task_decode_records(const RknpuJob *job, RknpuTask *task)
+RknpuTaskResult rknpu_decode_records(const RknpuJob *job, RknpuTask *task)
 {
     RknpuDpu *dpu = &task->dpu;
     RknpuTaskResult r = decode_bs(job, &dpu->bs);
