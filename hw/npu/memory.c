@@ -361,6 +361,24 @@ static uint8_t *gather(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_
     return g.bytes;
 }
 
+/*
+ * True when what follows `first` up to `len` bytes lies behind it in host memory as well: spans
+ * that were mapped one by one, as those of neighbouring outputs that share a page.
+ */
+static bool continues(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len, bool write,
+                      const Piece *first)
+{
+    Piece piece;
+
+    for (uint64_t at = first->len; at < len; at += piece.len) {
+        if (!take(mem, stream, iova + at, len - at, write, true, &piece) ||
+            piece.host != first->host + at) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static uint8_t *view(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len, bool write)
 {
     uint8_t *bytes;
@@ -376,7 +394,10 @@ static uint8_t *view(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t 
     if (!take(mem, stream, iova, len, write, true, &piece)) {
         return NULL;
     }
-    return piece.len == len ? piece.host : gather(mem, stream, iova, len, write);
+    if (continues(mem, stream, iova, len, write, &piece)) {
+        return piece.host;
+    }
+    return mem->faults ? NULL : gather(mem, stream, iova, len, write);
 }
 
 const uint8_t *rknpu_mem_view(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len)
