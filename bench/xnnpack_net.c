@@ -11,6 +11,7 @@
 typedef struct XnnLayer {
     xnn_operator_t op;
     int8_t *input, *output;
+    void *workspace;
 } XnnLayer;
 
 struct BenchXnn {
@@ -34,6 +35,29 @@ static int8_t *random_bytes(size_t n)
     return bytes;
 }
 
+/* Sizes and pointers; since 2023 in two calls, with working memory of the caller's. */
+static void setup(XnnLayer *x, const BenchLayer *l)
+{
+#ifdef XNNPACK_RESHAPES
+    size_t bytes, alignment;
+
+    check(xnn_reshape_convolution2d_nhwc_qs8(x->op, 1, l->size, l->size, &bytes, &alignment, NULL,
+                                             NULL, NULL),
+          l->name);
+    x->workspace = aligned_alloc(64, (bytes + XNN_EXTRA_BYTES + 63) & ~(size_t)63);
+    check(xnn_setup_convolution2d_nhwc_qs8(x->op, x->workspace, x->input, x->output), l->name);
+#else
+    check(xnn_setup_convolution2d_nhwc_qs8(x->op, 1, l->size, l->size, x->input, x->output, NULL),
+          l->name);
+#endif
+}
+
+#ifdef XNNPACK_RESHAPES
+#define CACHES NULL, NULL, /* code, weights */
+#else
+#define CACHES
+#endif
+
 static void create(XnnLayer *x, const BenchLayer *l)
 {
     unsigned channels = l->real_channels ? l->real_channels : l->channels;
@@ -48,10 +72,9 @@ static void create(XnnLayer *x, const BenchLayer *l)
     check(xnn_create_convolution2d_nhwc_qs8(
               l->pad, end, end, l->pad, l->kernel, l->kernel, l->stride, l->stride, 1, 1, groups,
               channels / groups, l->kernels / groups, channels, l->kernels, 0, 0.5f, 0.5f, weights,
-              bias, 0, 60.0f, INT8_MIN, INT8_MAX, 0, &x->op),
+              bias, 0, 60.0f, INT8_MIN, INT8_MAX, 0, CACHES & x->op),
           l->name);
-    check(xnn_setup_convolution2d_nhwc_qs8(x->op, 1, l->size, l->size, x->input, x->output, NULL),
-          l->name);
+    setup(x, l);
 }
 
 BenchXnn *bench_xnn_new(const BenchLayer *layers, unsigned n)
@@ -80,6 +103,7 @@ void bench_xnn_free(BenchXnn *net)
         xnn_delete_operator(net->layers[i].op);
         g_free(net->layers[i].input);
         g_free(net->layers[i].output);
+        free(net->layers[i].workspace);
     }
     g_free(net->layers);
     g_free(net);
