@@ -17,6 +17,9 @@
 #include "scratch.h"
 
 #define ATOM_BYTES 16
+#define VIEWED_MAX (16u << 20) /* bytes that views may hold before they are given back */
+#define VIEWED_MIN                                                                                 \
+    (64u << 10) /* what a strip counts for at least: its views are searched one by one */
 
 static RknpuLayout input_layout(const RknpuCube *in, unsigned surfaces)
 {
@@ -128,6 +131,11 @@ static const uint8_t *unpack_row(const RknpuInt8Conv *c, const RknpuInputRows *i
     return row;
 }
 
+bool rknpu_int8_rows_are_memory(const RknpuInputRows *in)
+{
+    return in->plain && in->layout != RKNPU_LAYOUT_OTHER;
+}
+
 const uint8_t *rknpu_int8_input_row(const RknpuInt8Conv *c, const RknpuInputRows *in,
                                     unsigned surface, unsigned row)
 {
@@ -227,6 +235,16 @@ bool rknpu_int8_finish_output(const RknpuInt8Conv *c, const RknpuOutputRows *row
         }
     }
     return true;
+}
+
+bool rknpu_int8_strip_done(RknpuInt8Conv *c, uint64_t bytes)
+{
+    c->viewed += MAX(bytes, VIEWED_MIN);
+    if (c->viewed < VIEWED_MAX) {
+        return true;
+    }
+    c->viewed = 0;
+    return rknpu_mem_release(c->state->job->mem);
 }
 
 const int8_t *rknpu_int8_operands(const RknpuInt8Conv *c, const RknpuOutputRows *rows)

@@ -32,13 +32,20 @@ typedef struct RknpuInt8Conv {
     const RknpuInt8Kernels *kernels;
     RknpuRequantPlan plan;
     bool identity; /* accumulators reach memory unchanged */
-    bool fused; /* the kernels write output bytes; else accumulators go to dpu.c */
+    bool fused;    /* the kernels write output bytes; else accumulators go to dpu.c */
     int8_t pad;
+    uint64_t viewed; /* bytes, since views were last given back */
 } RknpuInt8Conv;
 
 /* Direct and depthwise convolution of a prepared task; `*taken` as in rknpu_conv_int8(). */
 RknpuTaskResult rknpu_int8_direct(RknpuInt8Conv *c, bool *taken);
 RknpuTaskResult rknpu_int8_depthwise(RknpuInt8Conv *c, bool *taken);
+
+/*
+ * For the end of a strip that has viewed some `bytes`: gives the views back once they are many,
+ * since mapping them again costs more than a small strip's arithmetic. False = write fault.
+ */
+bool rknpu_int8_strip_done(RknpuInt8Conv *c, uint64_t bytes);
 
 /* Input. */
 typedef struct RknpuInputRows {
@@ -61,6 +68,9 @@ void rknpu_int8_close_input(RknpuInputRows *in);
  */
 bool rknpu_int8_view_input(const RknpuInt8Conv *c, RknpuInputRows *in, int64_t row, int64_t rows,
                            int64_t column, int64_t columns);
+
+/* True when rknpu_int8_input_row() gives pointers into memory, at no cost. */
+bool rknpu_int8_rows_are_memory(const RknpuInputRows *in);
 
 /* 16-byte pixels of a viewed row from the first viewed column on; NULL = read fault. May use the
  * row scratch. */

@@ -29,7 +29,7 @@ typedef struct Depthwise {
     int64_t *slot_row; /* upper row of the pair in each slot; INT64_MIN: empty */
     size_t slot_elements;
     int16_t *ring;
-    uint8_t *padded[2]; /* two rows with their padding, when memory has none */
+    uint8_t *copy[2]; /* of two input rows */
     int16_t *weights;
     int32_t *acc;
 } Depthwise;
@@ -45,7 +45,7 @@ static bool prepare(Depthwise *d)
 
     d->row_pairs = (conv->kernel_height + 1) / 2;
     weight_bytes = (size_t)d->row_pairs * conv->kernel_width * PAIR_ELEMENTS * sizeof(int16_t);
-    d->slots = 2 * conv->dilation_y * d->row_pairs + 1;
+    d->slots = 2 * conv->dilation_y * (d->row_pairs - 1) + 1;
     ring_bytes = d->slots * columns * PAIR_ELEMENTS * sizeof(int16_t);
     if (ring_bytes > RKNPU_STAGED_MAX) {
         return false;
@@ -58,8 +58,8 @@ static bool prepare(Depthwise *d)
     if (!d->ring || !d->weights) {
         return false;
     }
-    d->padded[0] = (uint8_t *)d->ring + ring_bytes;
-    d->padded[1] = d->padded[0] + columns * RKNPU_INT8_LANES;
+    d->copy[0] = (uint8_t *)d->ring + ring_bytes;
+    d->copy[1] = d->copy[0] + columns * RKNPU_INT8_LANES;
     d->acc = (int32_t *)((uint8_t *)d->weights + weight_bytes);
     return true;
 }
@@ -74,7 +74,7 @@ static unsigned present_lanes(const RknpuConv *conv, unsigned channel)
 }
 
 /* One tap's weights of an atom: `at` is the tap's first byte of this atom in memory. */
-static void take_tap(Depthwise *d, unsigned channel, unsigned lanes, unsigned tap,
+static void take_tap(Depthwise *d, const int32_t *ow, unsigned lanes, unsigned tap,
                      const uint8_t *at)
 {
     const RknpuConv *conv = d->conv;
@@ -87,7 +87,7 @@ static void take_tap(Depthwise *d, unsigned channel, unsigned lanes, unsigned ta
         int w = conv->depthwise_order == RKNPU_DW_ORDER_PLAIN ? (int8_t)at[i]
                                                               : (int8_t)pair[0] + (int8_t)pair[2];
 
-        to[2 * i] = (int16_t)(w + (conv->add_ow ? rknpu_conv_ow(d->c->state, channel + i) : 0));
+        to[2 * i] = (int16_t)(w + ow[i]);
     }
 }
 
@@ -102,6 +102,7 @@ static bool load_weights(Depthwise *d, unsigned channel, unsigned lanes)
     uint64_t first =
         (uint64_t)group * conv->kernel_group * taps * (pairs ? 2 : 1) + in_group * (pairs ? 2 : 1);
     unsigned last = pairs ? (lanes + 1) / 2 * 4 : lanes;
+    int32_t ow[RKNPU_INT8_LANES] = { 0 };
     const uint8_t *memory;
 
     memset(d->weights, 0,
@@ -113,53 +114,61 @@ static bool load_weights(Depthwise *d, unsigned channel, unsigned lanes)
     memory =
         rknpu_mem_view(d->c->state->job->mem, RKNPU_STREAM_WEIGHT,
                        conv->weight_base + (uint32_t)first, (uint64_t)(taps - 1) * pitch + last);
+    for (unsigned i = 0; i < lanes && conv->add_ow; i++) {
+        ow[i] = rknpu_conv_ow(d->c->state, channel + i);
+    }
     for (unsigned t = 0; memory && t < taps; t++) {
-        take_tap(d, channel, lanes, t, memory + (size_t)t * pitch);
+        take_tap(d, ow, lanes, t, memory + (size_t)t * pitch);
     }
     return memory != NULL;
 }
 
-/* The `columns` pixels of an input row with padding; straight from memory when there is none to
- * add. */
-static const uint8_t *padded_row(Depthwise *d, int64_t row, unsigned which)
+/*
+ * The picture's part of an input row, or of a row of padding. Rows that memory does not hold as
+ * they are wanted are copied, because two are in use at a time.
+ */
+static const uint8_t *picture_row(Depthwise *d, int64_t row, unsigned which)
 {
     const RknpuInputRows *in = &d->in;
-    uint8_t *to = d->padded[which];
-    size_t left, bytes = (size_t)in->columns * RKNPU_INT8_LANES;
+    size_t bytes = (size_t)in->columns * RKNPU_INT8_LANES;
     const uint8_t *from;
 
-    if (row < in->first_row || row >= (int64_t)in->first_row + in->rows || in->columns == 0) {
-        return memset(to, (uint8_t)d->c->pad, (size_t)d->columns * RKNPU_INT8_LANES);
+    if (row < in->first_row || row >= (int64_t)in->first_row + in->rows) {
+        return memset(d->copy[which], (uint8_t)d->c->pad, bytes);
     }
     from = rknpu_int8_input_row(d->c, in, in->first_surface, row);
-    if (!from || (in->columns == d->columns && in->plain && in->layout != RKNPU_LAYOUT_OTHER)) {
-        return from;
+    return !from || rknpu_int8_rows_are_memory(in) ? from : memcpy(d->copy[which], from, bytes);
+}
+
+static int16_t *fill_pairs(const Depthwise *d, int16_t *to, size_t pixels)
+{
+    for (size_t i = 0; i < pixels * PAIR_ELEMENTS; i++) {
+        to[i] = d->c->pad;
     }
-    left = (size_t)(in->first_column - d->first_column) * RKNPU_INT8_LANES;
-    memset(to, (uint8_t)d->c->pad, left);
-    memcpy(to + left, from, bytes);
-    memset(to + left + bytes, (uint8_t)d->c->pad,
-           (size_t)d->columns * RKNPU_INT8_LANES - left - bytes);
-    return to;
+    return to + pixels * PAIR_ELEMENTS;
 }
 
 /* The pair row that begins with input row `row`; NULL = read fault. */
 static const int16_t *pair_row(Depthwise *d, int64_t row)
 {
+    const RknpuInputRows *in = &d->in;
     unsigned slot = (unsigned)((row + d->conv->pad_top) % d->slots);
-    int16_t *to = d->ring + slot * d->slot_elements;
+    unsigned left = in->columns ? in->first_column - d->first_column : d->columns;
+    int16_t *pair = d->ring + slot * d->slot_elements, *to;
     const uint8_t *upper, *lower;
 
     if (d->slot_row[slot] != row) {
-        upper = padded_row(d, row, 0);
-        lower = upper ? padded_row(d, row + d->conv->dilation_y, 1) : NULL;
+        upper = picture_row(d, row, 0);
+        lower = upper ? picture_row(d, row + d->conv->dilation_y, 1) : NULL;
         if (!lower) {
             return NULL;
         }
-        d->kernels->stage_pair(to, upper, lower, d->columns);
+        to = fill_pairs(d, pair, left);
+        d->kernels->stage_pair(to, upper, lower, in->columns);
+        fill_pairs(d, to + in->columns * PAIR_ELEMENTS, d->columns - left - in->columns);
         d->slot_row[slot] = row;
     }
-    return to;
+    return pair;
 }
 
 static RknpuTaskResult compute_row(Depthwise *d, unsigned atom, unsigned y, const int8_t *operands)
@@ -210,7 +219,7 @@ static RknpuTaskResult compute_strip(Depthwise *d, unsigned atom, unsigned y, un
     const int8_t *operands = NULL;
     RknpuTaskResult r = RKNPU_TASK_OK;
 
-    d->out.strip = (RknpuStrip){.y = y, .rows = rows, .columns = d->c->out.width};
+    d->out.strip = (RknpuStrip){ .y = y, .rows = rows, .columns = d->c->out.width };
     for (unsigned i = 0; i < d->slots; i++) {
         d->slot_row[i] = INT64_MIN;
     }
@@ -248,8 +257,12 @@ static RknpuTaskResult compute_atom(Depthwise *d, unsigned atom)
         return RKNPU_TASK_READ_FAULT;
     }
     for (unsigned y = 0; r == RKNPU_TASK_OK && y < d->c->out.height; y += ROWS_AT_ONCE) {
-        r = compute_strip(d, atom, y, MIN(ROWS_AT_ONCE, d->c->out.height - y));
-        if (!rknpu_mem_release(d->c->state->job->mem) && r == RKNPU_TASK_OK) {
+        unsigned rows = MIN(ROWS_AT_ONCE, d->c->out.height - y);
+        uint64_t bytes = (uint64_t)rows * RKNPU_INT8_LANES *
+                         (d->c->out.width + (uint64_t)d->conv->stride_y * d->columns);
+
+        r = compute_strip(d, atom, y, rows);
+        if (r == RKNPU_TASK_OK && !rknpu_int8_strip_done(d->c, bytes)) {
             r = RKNPU_TASK_WRITE_FAULT;
         }
     }
@@ -258,7 +271,7 @@ static RknpuTaskResult compute_atom(Depthwise *d, unsigned atom)
 
 RknpuTaskResult rknpu_int8_depthwise(RknpuInt8Conv *c, bool *taken)
 {
-    Depthwise d = {.c = c, .conv = c->conv, .kernels = c->kernels};
+    Depthwise d = { .c = c, .conv = c->conv, .kernels = c->kernels };
     unsigned atoms = (c->out.channels + RKNPU_INT8_LANES - 1) / RKNPU_INT8_LANES;
     uint8_t *first_byte;
     RknpuTaskResult r = RKNPU_TASK_OK;

@@ -15,6 +15,8 @@
 
 #include "scratch.h"
 
+#define UNPACKED_PIXELS  3           /* that take less time than packing */
+#define STAGE_BYTES      (16u << 10) /* staged at a time: half of a host core's first cache */
 #define STRIP_OUTPUT_MAX (32u << 20) /* a stride of 0 makes any output from little input */
 
 typedef struct Direct {
@@ -29,10 +31,16 @@ typedef struct Direct {
     size_t step;        /* bytes of a staged pixel */
     size_t group_bytes; /* packed */
     unsigned strip_columns, strip_rows;
+    uintptr_t next; /* where the weights of the group after the packed one should lie */
+    size_t next_bytes;
     bool keep_weights; /* all groups stay packed from strip to strip */
     bool packed;       /* they are */
+    bool unpacked;     /* for direct_unpacked() */
     uint8_t *staged, *weights;
     int32_t *acc;
+    int32_t *pixel_sums;              /* of the channels of each staged pixel */
+    int32_t *column_sums;             /* of those, down the taps of a column */
+    int32_t *sums;                    /* of the inputs of each output pixel */
     int32_t ow[RKNPU_INT8_GROUP_MAX]; /* of the group under way */
     size_t staged_row;                /* bytes */
 } Direct;
@@ -75,6 +83,27 @@ static bool choose_strip(Direct *d)
     return true;
 }
 
+/* One more than the last channel from `used` on that has a weight behind OW; w: [tap][kernel][16].
+ */
+static unsigned used_channels(const Direct *d, const uint8_t *w, unsigned first, unsigned kernels,
+                              unsigned used)
+{
+    unsigned taps = d->conv->kernel_width * d->conv->kernel_height;
+
+    for (unsigned k = 0; k < kernels; k++) {
+        int32_t ow = d->conv->add_ow ? rknpu_conv_ow(d->c->state, first + k) : 0;
+
+        for (unsigned t = 0; t < taps; t++) {
+            const uint8_t *tap = w + ((size_t)t * kernels + k) * RKNPU_INT8_LANES;
+
+            for (unsigned c = used; c < RKNPU_INT8_LANES; c++) {
+                used = (int8_t)tap[c] + ow ? c + 1 : used;
+            }
+        }
+    }
+    return used;
+}
+
 /*
  * Channels of a one-surface input that have any weight behind OW: pictures of three channels come
  * padded to 16 with weights that OW cancels, and need not be multiplied. Counted in fours, the
@@ -94,17 +123,31 @@ static bool find_depth(Direct *d)
             rknpu_mem_view(d->c->state->job->mem, RKNPU_STREAM_WEIGHT,
                            conv->weight_base + (uint32_t)(first * kernel_bytes), n * kernel_bytes);
 
-        for (uint64_t i = 0; w && i < n * kernel_bytes; i++) {
-            unsigned channel = i % RKNPU_INT8_LANES, kernel = first + i / RKNPU_INT8_LANES % n;
-            int32_t ow = conv->add_ow ? rknpu_conv_ow(d->c->state, kernel) : 0;
-
-            used = channel >= used && (int8_t)w[i] + ow ? channel + 1 : used;
-        }
         if (!w) {
             return false;
         }
+        used = used_channels(d, w, first, n, used);
         d->depth = (used + 3) / 4 * 4;
     }
+    return true;
+}
+
+static bool allocate_sums(Direct *d)
+{
+    size_t columns = input_columns(d->conv, d->strip_columns);
+    size_t staged = columns * input_rows(d->conv, d->strip_rows);
+    size_t results = (size_t)d->strip_columns * d->strip_rows;
+
+    if (!d->kernels->sum) {
+        return true;
+    }
+    d->pixel_sums =
+        rknpu_scratch(RKNPU_SCRATCH_SUMS, (staged + columns + results) * sizeof(*d->pixel_sums));
+    if (!d->pixel_sums) {
+        return false;
+    }
+    d->column_sums = d->pixel_sums + staged;
+    d->sums = d->column_sums + columns;
     return true;
 }
 
@@ -127,7 +170,11 @@ static bool prepare(Direct *d)
     }
     strips = (d->c->out.width + d->strip_columns - 1) / d->strip_columns *
              ((d->c->out.height + d->strip_rows - 1) / d->strip_rows);
-    d->keep_weights = strips > 1 && d->groups * d->group_bytes <= 4 * RKNPU_PACKED_MAX;
+    d->unpacked = d->kernels->direct_unpacked && conv->kernel_group == group &&
+                  d->depth == conv->tap_channels && d->depth % 32 == 0 &&
+                  (uint64_t)d->c->out.width * d->c->out.height <= UNPACKED_PIXELS;
+    d->keep_weights =
+        strips > 1 && !d->unpacked && d->groups * d->group_bytes <= 4 * RKNPU_PACKED_MAX;
     d->weights =
         rknpu_scratch(RKNPU_SCRATCH_WEIGHTS, d->group_bytes * (d->keep_weights ? d->groups : 1));
     d->staged_row = input_columns(conv, d->strip_columns) * d->step;
@@ -137,11 +184,44 @@ static bool prepare(Direct *d)
         d->acc =
             rknpu_scratch(RKNPU_SCRATCH_OUTPUT, (size_t)d->strip_columns * group * sizeof(*d->acc));
     }
-    return d->weights && d->staged && (d->c->fused || d->acc);
+    return d->weights && d->staged && (d->c->fused || d->acc) && allocate_sums(d);
+}
+
+static void sum_pixels(const Direct *d, int32_t *sums, const uint8_t *staged, size_t pixels)
+{
+    if (d->kernels->sum) {
+        d->kernels->sum(sums, staged, d->step, d->depth, pixels);
+    }
+}
+
+/*
+ * The picture's part of an input row. A block of pixels gets all its surfaces before the next one,
+ * while its lines are in the first cache; rows that need a conversion are made whole.
+ */
+static bool stage_pixels(Direct *d, uint8_t *to, int32_t *sums, unsigned row)
+{
+    const RknpuInputRows *in = &d->in;
+    size_t surface_step = (size_t)RKNPU_INT8_LANES * d->kernels->stage_bytes;
+    unsigned block = rknpu_int8_rows_are_memory(in) ? MAX(STAGE_BYTES / d->step, 1) : in->columns;
+
+    for (unsigned p = 0; p < in->columns; p += block) {
+        for (unsigned s = 0; s < d->surfaces; s++) {
+            const uint8_t *from = rknpu_int8_input_row(d->c, in, s, row);
+
+            if (!from) {
+                return false;
+            }
+            d->kernels->stage(to + p * d->step + s * surface_step, d->step,
+                              from + (size_t)p * RKNPU_INT8_LANES, MIN(block, in->columns - p));
+        }
+        sum_pixels(d, sums + p, to + p * d->step, MIN(block, in->columns - p));
+    }
+    return true;
 }
 
 /* One input row of the strip: padding left, picture, padding right. */
-static bool stage_row(Direct *d, uint8_t *to, int64_t row, int64_t column, unsigned columns)
+static bool stage_row(Direct *d, uint8_t *to, int32_t *sums, int64_t row, int64_t column,
+                      unsigned columns)
 {
     const RknpuInputRows *in = &d->in;
     size_t surface_step = (size_t)RKNPU_INT8_LANES * d->kernels->stage_bytes;
@@ -149,19 +229,15 @@ static bool stage_row(Direct *d, uint8_t *to, int64_t row, int64_t column, unsig
     unsigned left = inside ? in->first_column - column : columns;
     unsigned right = inside ? columns - left - in->columns : 0;
 
-    for (unsigned s = 0; s < d->surfaces; s++, to += surface_step) {
-        d->kernels->fill(to, d->step, d->c->pad, left);
-        if (inside) {
-            const uint8_t *from = rknpu_int8_input_row(d->c, in, s, row);
+    for (unsigned s = 0; s < d->surfaces; s++) {
+        uint8_t *pixel = to + s * surface_step;
 
-            if (!from) {
-                return false;
-            }
-            d->kernels->stage(to + left * d->step, d->step, from, in->columns);
-            d->kernels->fill(to + (left + in->columns) * d->step, d->step, d->c->pad, right);
-        }
+        d->kernels->fill(pixel, d->step, d->c->pad, left);
+        d->kernels->fill(pixel + (columns - right) * d->step, d->step, d->c->pad, right);
     }
-    return true;
+    sum_pixels(d, sums, to, left);
+    sum_pixels(d, sums + columns - right, to + (columns - right) * d->step, right);
+    return !inside || stage_pixels(d, to + left * d->step, sums + left, row);
 }
 
 static bool stage_strip(Direct *d, const RknpuStrip *s)
@@ -172,69 +248,119 @@ static bool stage_strip(Direct *d, const RknpuStrip *s)
     bool ok = rknpu_int8_view_input(d->c, &d->in, row, rows, column, columns);
 
     for (unsigned i = 0; ok && i < rows; i++) {
-        ok = stage_row(d, d->staged + i * d->staged_row, row + i, column, columns);
+        ok = stage_row(d, d->staged + i * d->staged_row, d->pixel_sums + (size_t)i * columns,
+                       row + i, column, columns);
     }
     return ok;
 }
 
-/* Packs a group of kernels; groups behind the last kernel are all zero. */
-static bool pack_group(Direct *d, unsigned group, uint8_t *to)
+/* A group's weights in memory; none for groups behind the last kernel. False = read fault. */
+static bool view_group(Direct *d, unsigned group, RknpuInt8Weights *w)
 {
     const RknpuConv *conv = d->conv;
     unsigned taps = conv->kernel_width * conv->kernel_height;
     unsigned first = group * d->kernels->group;
     unsigned in_memory_first = first / conv->kernel_group * conv->kernel_group;
-    RknpuInt8Weights w = {
+    uint64_t kernel_bytes = (uint64_t)taps * conv->tap_channels;
+
+    *w = (RknpuInt8Weights){
         .first = first - in_memory_first,
         .taps = taps,
         .tap_channels = conv->tap_channels,
         .depth = d->depth,
         .ow = d->ow,
     };
-    uint64_t kernel_bytes = (uint64_t)taps * conv->tap_channels;
-
-    if (first < conv->kernels) {
-        w.in_memory = MIN(conv->kernel_group, conv->kernels - in_memory_first);
-        w.count = MIN(d->kernels->group, conv->kernels - first);
-        w.memory = rknpu_mem_view(d->c->state->job->mem, RKNPU_STREAM_WEIGHT,
-                                  conv->weight_base + (uint32_t)(in_memory_first * kernel_bytes),
-                                  w.in_memory * kernel_bytes);
-        if (!w.memory) {
-            return false;
-        }
+    if (first >= conv->kernels) {
+        return true;
     }
-    d->kernels->pack(to, &w);
-    return true;
+    w->in_memory = MIN(conv->kernel_group, conv->kernels - in_memory_first);
+    w->count = MIN(d->kernels->group, conv->kernels - first);
+    w->memory = rknpu_mem_view(d->c->state->job->mem, RKNPU_STREAM_WEIGHT,
+                               conv->weight_base + (uint32_t)(in_memory_first * kernel_bytes),
+                               w->in_memory * kernel_bytes);
+    d->next = (uintptr_t)w->memory + w->in_memory * kernel_bytes;
+    d->next_bytes = first + w->count < conv->kernels ? w->count * kernel_bytes : 0;
+    return w->memory;
 }
 
-static RknpuTaskResult compute_row(Direct *d, unsigned group, const uint8_t *weights, unsigned row,
-                                   const int8_t *operands)
+#define ROWS_MAX 32 /* kernel height is a 5-bit field */
+
+/* Where a row of output finds its input; the caller adds the rest. */
+static RknpuInt8Direct row_input(const Direct *d, unsigned row, const uint8_t *rows[ROWS_MAX])
 {
     const RknpuConv *conv = d->conv;
-    const RknpuStrip *s = &d->out.strip;
-    unsigned y = s->y + row, first = group * d->kernels->group;
-    unsigned atoms = d->kernels->group / RKNPU_INT8_LANES;
-    const uint8_t *rows[32]; /* kernel height is a 5-bit field */
-    RknpuInt8Direct args = {
+
+    for (unsigned ky = 0; ky < conv->kernel_height; ky++) {
+        rows[ky] =
+            d->staged + ((size_t)row * conv->stride_y + ky * conv->dilation_y) * d->staged_row;
+    }
+    return (RknpuInt8Direct){
         .rows = rows,
         .pixel_step = conv->stride_x * d->step,
         .tap_step = conv->dilation_x * d->step,
         .kernel_height = conv->kernel_height,
         .kernel_width = conv->kernel_width,
         .depth = d->depth,
-        .weights = weights,
-        .ow = d->ow,
-        .pixels = s->columns,
-        .out.channel = first,
+        .sums = d->sums ? d->sums + (size_t)row * d->out.strip.columns : NULL,
+        .pixels = d->out.strip.columns,
     };
+}
 
-    for (unsigned ky = 0; ky < conv->kernel_height; ky++) {
-        rows[ky] =
-            d->staged + ((size_t)row * conv->stride_y + ky * conv->dilation_y) * d->staged_row;
+/* From the sums of staged pixels to those of output pixels: down the columns, then along the taps.
+ */
+static void sum_strip(Direct *d)
+{
+    const RknpuConv *conv = d->conv;
+    const RknpuStrip *s = &d->out.strip;
+    size_t columns = input_columns(conv, s->columns);
+    size_t step = columns * conv->dilation_y;
+
+    for (unsigned row = 0; row < s->rows; row++) {
+        const int32_t *from = d->pixel_sums + (size_t)row * conv->stride_y * columns;
+        int32_t *to = d->sums + (size_t)row * s->columns;
+
+        memcpy(d->column_sums, from, columns * sizeof(*to));
+        for (unsigned ky = 1; ky < conv->kernel_height; ky++) {
+            for (size_t x = 0; x < columns; x++) {
+                d->column_sums[x] += from[ky * step + x];
+            }
+        }
+        memset(to, 0, s->columns * sizeof(*to));
+        for (unsigned kx = 0; kx < conv->kernel_width; kx++) {
+            for (unsigned p = 0; p < s->columns; p++) {
+                to[p] += d->column_sums[kx * conv->dilation_x + (size_t)p * conv->stride_x];
+            }
+        }
     }
+}
+
+static void run_kernel(const Direct *d, const RknpuInt8Direct *args, const RknpuInt8Weights *w)
+{
+    if (d->unpacked) {
+        d->kernels->direct_unpacked(args, w);
+    } else {
+        d->kernels->direct(args);
+    }
+}
+
+/* `packed` or `w`, which is not packed. */
+static RknpuTaskResult compute_row(Direct *d, unsigned group, const uint8_t *packed,
+                                   const RknpuInt8Weights *w, unsigned row, const int8_t *operands)
+{
+    const RknpuStrip *s = &d->out.strip;
+    unsigned y = s->y + row, first = group * d->kernels->group;
+    unsigned atoms = d->kernels->group / RKNPU_INT8_LANES;
+    const uint8_t *rows[ROWS_MAX];
+    RknpuInt8Direct args = row_input(d, row, rows);
+
+    args.weights = packed;
+    args.next = (const uint8_t *)(d->next + d->next_bytes * row / s->rows);
+    args.next_bytes = d->next_bytes / s->rows;
+    args.ow = d->ow;
+    args.out.channel = first;
     if (!d->c->fused) {
         args.out.acc = d->acc;
-        d->kernels->direct(&args);
+        run_kernel(d, &args, w);
         return rknpu_int8_stages(d->c, first, MIN(d->kernels->group, d->c->out.channels - first), y,
                                  s->x, s->columns, d->acc, d->kernels->group);
     }
@@ -248,7 +374,7 @@ static RknpuTaskResult compute_row(Direct *d, unsigned group, const uint8_t *wei
                 operands + ((size_t)atom * s->rows + row) * s->columns * RKNPU_INT8_LANES;
         }
     }
-    d->kernels->direct(&args);
+    run_kernel(d, &args, w);
     return RKNPU_TASK_OK;
 }
 
@@ -269,17 +395,24 @@ static RknpuTaskResult compute_groups(Direct *d, const int8_t *operands)
     RknpuTaskResult r = RKNPU_TASK_OK;
 
     for (unsigned g = 0; g < d->groups; g++) {
-        uint8_t *weights = d->weights + (d->keep_weights ? g * d->group_bytes : 0);
+        uint8_t *packed = d->weights + (d->keep_weights ? g * d->group_bytes : 0);
+        RknpuInt8Weights w;
 
         load_ow(d, g);
-        if (!(d->keep_weights && d->packed) && !pack_group(d, g, weights)) {
-            return RKNPU_TASK_READ_FAULT;
+        d->next_bytes = 0;
+        if (!(d->keep_weights && d->packed)) {
+            if (!view_group(d, g, &w)) {
+                return RKNPU_TASK_READ_FAULT;
+            }
+            if (!d->unpacked) {
+                d->kernels->pack(packed, &w);
+            }
         }
         for (unsigned row = 0; r == RKNPU_TASK_OK && row < d->out.strip.rows; row++) {
             if (rknpu_cancelled(d->c->state->job)) {
                 return RKNPU_TASK_CANCELLED;
             }
-            r = compute_row(d, g, weights, row, operands);
+            r = compute_row(d, g, packed, &w, row, operands);
         }
         if (r != RKNPU_TASK_OK) {
             return r;
@@ -287,6 +420,13 @@ static RknpuTaskResult compute_groups(Direct *d, const int8_t *operands)
     }
     d->packed = true;
     return r;
+}
+
+/* Input, output and weights. */
+static uint64_t strip_bytes(const Direct *d, const RknpuStrip *s)
+{
+    return input_rows(d->conv, s->rows) * d->staged_row +
+           (uint64_t)s->rows * s->columns * d->c->out.channels + d->groups * d->group_bytes;
 }
 
 static RknpuTaskResult compute_strip(Direct *d, const RknpuStrip *strip)
@@ -297,6 +437,9 @@ static RknpuTaskResult compute_strip(Direct *d, const RknpuStrip *strip)
     d->out.strip = *strip;
     if (!stage_strip(d, strip)) {
         return RKNPU_TASK_READ_FAULT;
+    }
+    if (d->kernels->sum) {
+        sum_strip(d);
     }
     if (d->c->fused && d->c->plan.needs_operand) {
         operands = rknpu_int8_operands(d->c, &d->out);
@@ -311,13 +454,15 @@ static RknpuTaskResult compute_strip(Direct *d, const RknpuStrip *strip)
     if (r == RKNPU_TASK_OK && d->c->fused && !rknpu_int8_finish_output(d->c, &d->out)) {
         r = RKNPU_TASK_WRITE_FAULT;
     }
-    return rknpu_mem_release(d->c->state->job->mem) || r != RKNPU_TASK_OK ? r
-                                                                          : RKNPU_TASK_WRITE_FAULT;
+    if (r == RKNPU_TASK_OK && !rknpu_int8_strip_done(d->c, strip_bytes(d, strip))) {
+        r = RKNPU_TASK_WRITE_FAULT;
+    }
+    return r;
 }
 
 RknpuTaskResult rknpu_int8_direct(RknpuInt8Conv *c, bool *taken)
 {
-    Direct d = {.c = c, .conv = c->conv, .kernels = c->kernels};
+    Direct d = { .c = c, .conv = c->conv, .kernels = c->kernels };
     RknpuTaskResult r = RKNPU_TASK_OK;
 
     if (!prepare(&d)) {

@@ -193,6 +193,7 @@ static bool plan_output(Builder *b, const RknpuDpu *dpu)
     }
     r->scale = ldexp(cvt->scale, -(int)cvt->shift);
     r->offset = cvt->add_first ? cvt->offset * r->scale : cvt->offset;
+    r->single = rknpu_requant_is_single(r, b->bound);
     b->bound = b->bound * fabs(r->scale) + fabs(r->offset);
     return b->bound + 1 < INT32_BOUND && ldexp(b->bound, (int)cvt->shift) < EXACT;
 }

@@ -15,6 +15,7 @@ typedef enum RknpuScratch {
     RKNPU_SCRATCH_OPERAND, /* EW operands */
     RKNPU_SCRATCH_COPY,    /* one row of input as it lies in memory */
     RKNPU_SCRATCH_ROW,     /* one row of input as 16-byte pixels */
+    RKNPU_SCRATCH_SUMS,    /* sums of the inputs of a strip's output pixels */
     RKNPU_SCRATCHES
 } RknpuScratch;
 

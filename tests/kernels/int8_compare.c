@@ -18,6 +18,7 @@
 #define MAX_PIXELS   40
 #define KERNELS      32
 #define COLUMNS      128
+#define SUM_MAX      (128.0 * 256 * MAX_CHANNELS * MAX_TAPS + 20000) /* of |sum + bias| */
 
 static unsigned long long state;
 
@@ -33,7 +34,7 @@ static unsigned draw(unsigned low, unsigned high)
 typedef struct Case {
     unsigned channels, depth, height, width, stride, dilation, pixels, kernels, columns;
     unsigned in_memory;
-    bool fused;
+    bool fused, unpacked;
     RknpuRequant requant;
     uint8_t input[3][MAX_CHANNELS / 16][COLUMNS * 16]; /* [row][surface][pixel][16] */
     uint8_t weights[KERNELS * MAX_CHANNELS * MAX_TAPS];
@@ -49,6 +50,8 @@ typedef struct Result {
 
 static uint8_t staged[3 * COLUMNS * MAX_CHANNELS * 2] __attribute__((aligned(64)));
 static uint8_t packed[KERNELS * MAX_CHANNELS * MAX_TAPS * 2] __attribute__((aligned(64)));
+
+static int32_t sums[MAX_PIXELS];
 
 static void random_bytes(void *to, size_t n)
 {
@@ -68,6 +71,10 @@ static void random_requant(Case *c)
         c->bias[k] = (int)draw(0, 40000) - 20000;
         c->a[k] = (int)draw(0, 4000) - 2000;
         c->b[k] = draw(0, 20000) / 16384.0;
+    }
+    r->single = rknpu_requant_is_single(r, SUM_MAX);
+    if (r->single || draw(0, 2) == 0) { /* no operation */
+        return;
     }
     if (draw(0, 1)) {
         r->op[r->ops++] = (RknpuRequantOp){.kind = RKNPU_REQUANT_ADD, .a = c->a};
@@ -99,6 +106,7 @@ static void make_case(Case *c)
     c->columns = (c->pixels - 1) * c->stride + (c->width - 1) * c->dilation + 1;
     c->kernels = c->in_memory = draw(1, KERNELS);
     c->fused = draw(0, 3);
+    c->unpacked = c->depth % 32 == 0 && draw(0, 1);
     random_bytes(c->input, sizeof(c->input));
     random_bytes(c->weights, sizeof(c->weights));
     random_bytes(c->operand, sizeof(c->operand));
@@ -118,6 +126,20 @@ static void stage_case(const Case *c, const RknpuInt8Kernels *set, size_t step, 
                 set->stage(to, step, c->input[y][s], c->columns - 1);
             }
             set->fill(to + (c->columns - 1) * step, step, -7, 1);
+        }
+    }
+}
+
+/* The sums of all inputs under each output pixel, through the set's sums of pixels. */
+static void sum_case(const Case *c, const RknpuInt8Kernels *set, size_t step, size_t row_bytes)
+{
+    int32_t row[COLUMNS];
+
+    memset(sums, 0, sizeof(sums));
+    for (unsigned y = 0; y < c->height; y++) {
+        set->sum(row, staged + y * row_bytes, step, c->depth, c->columns);
+        for (unsigned i = 0; i < c->pixels * c->width; i++) {
+            sums[i / c->width] += row[i / c->width * c->stride + i % c->width * c->dilation];
         }
     }
 }
@@ -160,6 +182,10 @@ static void run_direct(const Case *c, const RknpuInt8Kernels *set, Result *resul
             rows[y] = staged + y * row_bytes;
         }
         set->pack(packed, &w);
+        if (set->sum) {
+            sum_case(c, set, step, row_bytes);
+            d.sums = sums;
+        }
         if (c->fused) {
             d.out.requant = &c->requant;
         } else {
@@ -169,7 +195,11 @@ static void run_direct(const Case *c, const RknpuInt8Kernels *set, Result *resul
             d.out.bytes[i] = result->bytes[first / 16 + i];
             d.out.operand[i] = c->operand[first / 16 + i];
         }
-        set->direct(&d);
+        if (c->unpacked && set->direct_unpacked) {
+            set->direct_unpacked(&d, &w);
+        } else {
+            set->direct(&d);
+        }
         for (unsigned i = 0; !c->fused && i < c->pixels * set->group; i++) {
             result->acc[i / set->group * KERNELS + first + i % set->group] = acc[i];
         }

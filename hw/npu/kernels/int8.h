@@ -47,14 +47,25 @@ typedef struct RknpuRequantOp {
  * Accumulator to output byte:
  *   v = round-half-even(acc / 2^truncate) + bias[channel]; the operations in order;
  *   out = saturate(round(v * scale + offset))
+ *
+ * `single`: there is neither a truncation nor an operation, and one fused multiply-add in fp32,
+ *   v * scale + (offset + RKNPU_REQUANT_MAGIC), rounds to the same integer: its last bit is
+ * worth 1.
  */
+#define RKNPU_REQUANT_MAGIC      12582912.0f /* 1.5 * 2^23 */
+#define RKNPU_REQUANT_MAGIC_BITS 0x4b400000
+
 typedef struct RknpuRequant {
     unsigned truncate;
     const int32_t *bias;
     unsigned ops;
     RknpuRequantOp op[RKNPU_REQUANT_OPS];
     double scale, offset;
+    bool single;
 } RknpuRequant;
+
+/* Whether `single` holds when no |v| exceeds `bound`. */
+bool rknpu_requant_is_single(const RknpuRequant *requant, double bound);
 
 /* Where the results of one group go, for a strip of output pixels. */
 typedef struct RknpuInt8Output {
@@ -77,9 +88,11 @@ typedef struct RknpuInt8Direct {
     unsigned kernel_height, kernel_width;
     unsigned depth; /* channels per tap: a multiple of 16, or 4, 8, 12 for one surface */
     const void *weights;
-    const int32_t
-        *ow; /* per kernel of the group; used by sets that do not fold it into the weights */
+    /* For sets with sum(): OW of each kernel of the group; the sum of all inputs of each pixel. */
+    const int32_t *ow, *sums;
     unsigned pixels;
+    const uint8_t *next; /* memory that will be packed next, to be fetched meanwhile */
+    size_t next_bytes;   /* may be 0 */
     RknpuInt8Output out;
 } RknpuInt8Direct;
 
@@ -123,7 +136,21 @@ typedef struct RknpuInt8Kernels {
     /* Packs one group: taps * depth * group * stage_bytes bytes. */
     void (*pack)(void *restrict to, const RknpuInt8Weights *weights);
 
+    /*
+     * The sum of the first `depth` channels of staged pixels that are `step` bytes apart; NULL in
+     * sets that need no sums because pack() adds OW to the weights.
+     */
+    void (*sum)(int32_t *restrict sums, const uint8_t *restrict staged, size_t step, unsigned depth,
+                size_t pixels);
+
     void (*direct)(const RknpuInt8Direct *args);
+
+    /*
+     * direct() with weights as they lie in memory, for so few pixels that packing costs more than
+     * computing. Whole slices alone: first = 0, depth = tap_channels, a multiple of 32. May be
+     * NULL.
+     */
+    void (*direct_unpacked)(const RknpuInt8Direct *args, const RknpuInt8Weights *weights);
     void (*depthwise)(const RknpuInt8Depthwise *args);
 } RknpuInt8Kernels;
 

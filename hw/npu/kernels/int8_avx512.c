@@ -15,10 +15,14 @@
 #define TILE   8
 #define INLINE static inline __attribute__((always_inline))
 
+/* Bytes that a loop over input rows asks for ahead; rows and surfaces mostly follow each other. */
+#define AHEAD 1024
+
 static void stage(uint8_t *restrict to, size_t step, const uint8_t *restrict from, size_t pixels)
 {
-    for (size_t p = 0; p < pixels; p++) {
-        memcpy(to + p * step, from + p * RKNPU_INT8_LANES, RKNPU_INT8_LANES);
+    for (size_t p = 0; p < pixels; p++, to += step, from += RKNPU_INT8_LANES) {
+        _mm_prefetch((const char *)from + pixels * RKNPU_INT8_LANES, _MM_HINT_T1);
+        _mm_storeu_si128((__m128i *)to, _mm_loadu_si128((const __m128i *)from));
     }
 }
 
@@ -35,10 +39,10 @@ static void stage_pair(int16_t *restrict to, const uint8_t *restrict upper,
     for (size_t p = 0; p < pixels; p++, to += 2 * RKNPU_INT8_LANES) {
         __m128i u = _mm_loadu_si128((const __m128i *)(upper + p * RKNPU_INT8_LANES));
         __m128i l = _mm_loadu_si128((const __m128i *)(lower + p * RKNPU_INT8_LANES));
+        __m256i both = _mm256_set_m128i(_mm_unpackhi_epi8(u, l), _mm_unpacklo_epi8(u, l));
 
-        _mm256_storeu_si256((__m256i *)to, _mm256_cvtepi8_epi16(_mm_unpacklo_epi8(u, l)));
-        _mm256_storeu_si256((__m256i *)(to + RKNPU_INT8_LANES),
-                            _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(u, l)));
+        _mm_prefetch((const char *)lower + p * RKNPU_INT8_LANES + AHEAD, _MM_HINT_T0);
+        _mm512_storeu_si512(to, _mm512_cvtepi8_epi16(both));
     }
 }
 
@@ -151,19 +155,98 @@ INLINE void requant(const RknpuRequant *r, unsigned channel, __m512i acc, const 
     _mm_storeu_si128((__m128i *)out, _mm512_cvtsepi32_epi8(bytes));
 }
 
-/* One half (16 channels) of a group's sums of one pixel. `width` is the distance of pixels in
- * `acc`. */
-INLINE void finish(const RknpuInt8Output *out, unsigned half, __m512i acc, unsigned pixel,
-                   const unsigned width)
+/* Any pipeline, out of line: one half (16 channels) of a tile. Pixels lie `width` apart in `acc`.
+ */
+static __attribute__((noinline)) void finish_any(const RknpuInt8Output *out, unsigned half,
+                                                 const __m512i *acc, unsigned pixel,
+                                                 unsigned pixels, unsigned width)
 {
-    size_t at = (size_t)pixel * RKNPU_INT8_LANES;
+    for (unsigned p = 0; p < pixels; p++) {
+        size_t at = (size_t)(pixel + p) * RKNPU_INT8_LANES;
 
-    if (!out->requant) {
-        _mm512_storeu_si512(out->acc + (size_t)pixel * width + half * RKNPU_INT8_LANES, acc);
-    } else if (out->bytes[half]) {
-        requant(out->requant, out->channel + half * RKNPU_INT8_LANES, acc,
-                out->operand[half] ? out->operand[half] + at : NULL, out->bytes[half] + at);
+        if (!out->requant) {
+            _mm512_storeu_si512(out->acc + (size_t)(pixel + p) * width + half * RKNPU_INT8_LANES,
+                                acc[p]);
+        } else {
+            requant(out->requant, out->channel + half * RKNPU_INT8_LANES, acc[p],
+                    out->operand[half] ? out->operand[half] + at : NULL, out->bytes[half] + at);
+        }
     }
+}
+
+INLINE bool is_single(const RknpuInt8Output *out)
+{
+    return out->requant && out->requant->single;
+}
+
+/* What the sums of a half start from: the bias, if nothing happens before it is added. */
+INLINE __m512i first_value(const RknpuInt8Output *out, unsigned half)
+{
+    return is_single(out)
+               ? _mm512_loadu_si512(out->requant->bias + out->channel + half * RKNPU_INT8_LANES)
+               : _mm512_setzero_si512();
+}
+
+INLINE __m512i round_single(__m512i acc, __m512 scale, __m512 offset)
+{
+    __m512 v = _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc), scale, offset);
+
+    return _mm512_sub_epi32(_mm512_castps_si512(v), _mm512_set1_epi32(RKNPU_REQUANT_MAGIC_BITS));
+}
+
+/* RknpuRequant.single; the bias is in the sums. Four pixels are packed and stored together. */
+INLINE void finish_single(const RknpuInt8Output *out, unsigned half, const __m512i *acc,
+                          unsigned pixel, const unsigned pixels)
+{
+    const __m512 scale = _mm512_set1_ps((float)out->requant->scale);
+    const __m512 offset = _mm512_set1_ps((float)out->requant->offset + RKNPU_REQUANT_MAGIC);
+    const __m512i by_pixel =
+        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    uint8_t *to = out->bytes[half] + (size_t)pixel * RKNPU_INT8_LANES;
+    unsigned p = 0;
+
+#pragma GCC unroll 2
+    for (; p + 4 <= pixels; p += 4) {
+        __m512i a = _mm512_packs_epi32(round_single(acc[p], scale, offset),
+                                       round_single(acc[p + 1], scale, offset));
+        __m512i b = _mm512_packs_epi32(round_single(acc[p + 2], scale, offset),
+                                       round_single(acc[p + 3], scale, offset));
+
+        _mm512_storeu_si512(to + p * RKNPU_INT8_LANES,
+                            _mm512_permutexvar_epi32(by_pixel, _mm512_packs_epi16(a, b)));
+    }
+#pragma GCC unroll 4
+    for (; p < pixels; p++) {
+        _mm_storeu_si128((__m128i *)(to + p * RKNPU_INT8_LANES),
+                         _mm512_cvtsepi32_epi8(round_single(acc[p], scale, offset)));
+    }
+}
+
+/* One half of a tile's sums goes where it is wanted. `width` as for finish_any(). */
+INLINE void finish(const RknpuInt8Output *out, unsigned half, const __m512i *acc, unsigned pixel,
+                   const unsigned pixels, const unsigned width)
+{
+    if (out->requant && !out->bytes[half]) {
+        return;
+    }
+    if (is_single(out)) {
+        finish_single(out, half, acc, pixel, pixels);
+    } else {
+        __m512i copy[TILE];
+
+#pragma GCC unroll 8
+        for (unsigned p = 0; p < pixels; p++) {
+            copy[p] = acc[p];
+        }
+        finish_any(out, half, copy, pixel, pixels, width);
+    }
+}
+
+/* What the sum of inputs counts for: OW, less the 128 that every weight has too much. */
+INLINE __m512i ow_behind_sign(const RknpuInt8Direct *d, unsigned half)
+{
+    return _mm512_sub_epi32(_mm512_loadu_si512(d->ow + half * RKNPU_INT8_LANES),
+                            _mm512_set1_epi32(128));
 }
 
 INLINE __m512i quad(const uint8_t *p)
@@ -174,43 +257,98 @@ INLINE __m512i quad(const uint8_t *p)
     return _mm512_set1_epi32(four);
 }
 
-/* Sum of all inputs under one output pixel. */
-INLINE int32_t sum_inputs(const RknpuInt8Direct *d, unsigned pixel)
+/* One pixel's channels in 16 partial sums. */
+INLINE __m512i sum_pixel(const uint8_t *x, unsigned depth)
 {
     const __m512i ones = _mm512_set1_epi8(1);
-    __m512i sum = _mm512_setzero_si512();
+    const __m128i last = _mm_maskz_set1_epi8((__mmask16)((1u << depth % 16) - 1), 1);
+    __m512i wide = _mm512_setzero_si512();
+    __m128i narrow = _mm_setzero_si128();
+    unsigned c = 0;
 
-    for (unsigned ky = 0; ky < d->kernel_height; ky++) {
-        const uint8_t *x = d->rows[ky] + pixel * d->pixel_step;
-
-        for (unsigned kx = 0; kx < d->kernel_width; kx++, x += d->tap_step) {
-            unsigned c = 0;
-
-            for (; c + 64 <= d->depth; c += 64) {
-                sum = _mm512_dpbusd_epi32(sum, ones, _mm512_loadu_si512(x + c));
-            }
-            if (c < d->depth) {
-                __mmask64 rest = ((__mmask64)1 << (d->depth - c)) - 1;
-
-                sum = _mm512_dpbusd_epi32(sum, ones, _mm512_maskz_loadu_epi8(rest, x + c));
-            }
-        }
+    for (; c + 64 <= depth; c += 64) {
+        wide = _mm512_dpbusd_epi32(wide, ones, _mm512_loadu_si512(x + c));
     }
-    return _mm512_reduce_add_epi32(sum);
+    for (; c < depth; c += 16) {
+        narrow = _mm_dpbusd_epi32(narrow, c + 16 <= depth ? _mm512_castsi512_si128(ones) : last,
+                                  _mm_loadu_si128((const __m128i *)(x + c)));
+    }
+    return _mm512_add_epi32(wide, _mm512_zextsi128_si512(narrow));
 }
 
+/* Pixels of one surface, side by side: four at a time. */
+static void sum_dense(int32_t *restrict sums, const uint8_t *restrict staged, unsigned depth,
+                      size_t pixels)
+{
+    const __m512i ones =
+        _mm512_broadcast_i32x4(_mm_maskz_set1_epi8((__mmask16)((1u << depth) - 1), 1));
+
+    for (size_t p = 0; p < pixels; p += 4) {
+        size_t left = pixels - p;
+        __mmask16 there = left < 4 ? (__mmask16)((1u << 4 * left) - 1) : 0xffff;
+        __m512i v = _mm512_dpbusd_epi32(_mm512_setzero_si512(), ones,
+                                        _mm512_maskz_loadu_epi32(there, staged + 16 * p));
+
+        v = _mm512_add_epi32(v, _mm512_shuffle_epi32(v, 0x4e));
+        v = _mm512_add_epi32(v, _mm512_shuffle_epi32(v, 0xb1));
+        v = _mm512_maskz_compress_epi32(0x1111, v);
+        _mm_mask_storeu_epi32(sums + p, left < 4 ? (__mmask8)((1u << left) - 1) : 15,
+                              _mm512_castsi512_si128(v));
+    }
+}
+
+static void sum(int32_t *restrict sums, const uint8_t *restrict staged, size_t step, unsigned depth,
+                size_t pixels)
+{
+    if (step == 16) {
+        sum_dense(sums, staged, depth, pixels);
+        return;
+    }
+    for (size_t p = 0; p < pixels; p += 4) {
+        size_t left = pixels - p;
+        __m512i v[4], t[2];
+        __m256i u;
+
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < 4; i++) {
+            v[i] = i < left ? sum_pixel(staged + (p + i) * step, depth) : _mm512_setzero_si512();
+        }
+#pragma GCC unroll 2
+        for (unsigned i = 0; i < 2; i++) {
+            t[i] = _mm512_add_epi32(_mm512_unpacklo_epi32(v[2 * i], v[2 * i + 1]),
+                                    _mm512_unpackhi_epi32(v[2 * i], v[2 * i + 1]));
+        }
+        t[0] =
+            _mm512_add_epi32(_mm512_unpacklo_epi64(t[0], t[1]), _mm512_unpackhi_epi64(t[0], t[1]));
+        u = _mm256_add_epi32(_mm512_castsi512_si256(t[0]), _mm512_extracti64x4_epi64(t[0], 1));
+        _mm_mask_storeu_epi32(
+            sums + p, left < 4 ? (__mmask8)((1u << left) - 1) : 15,
+            _mm_add_epi32(_mm256_castsi256_si128(u), _mm256_extracti128_si256(u, 1)));
+    }
+}
+
+/*
+ * The loop fetches its share of d->next into the second cache; asking for a line several times
+ * costs less than counting.
+ */
 INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels)
 {
     const size_t step = d->pixel_step;
+    const size_t turns = (size_t)d->kernel_height * d->kernel_width * d->depth / 4;
+    const size_t share = d->next_bytes * pixels / d->pixels;
+    const size_t next_step = share / turns + 1;
+    const char *next = (const char *)d->next + d->next_bytes * pixel / d->pixels;
     const uint8_t *w = d->weights;
-    const __m512i surplus = _mm512_set1_epi32(128);
-    const __m512i ow0 = _mm512_sub_epi32(_mm512_loadu_si512(d->ow), surplus);
-    const __m512i ow1 = _mm512_sub_epi32(_mm512_loadu_si512(d->ow + 16), surplus);
     __m512i lo[TILE], hi[TILE];
 
 #pragma GCC unroll 8
     for (unsigned p = 0; p < pixels; p++) {
-        lo[p] = hi[p] = _mm512_setzero_si512();
+        const __m512i all = _mm512_set1_epi32(d->sums[pixel + p]);
+
+        lo[p] = _mm512_mullo_epi32(all, ow_behind_sign(d, 0));
+        hi[p] = _mm512_mullo_epi32(all, ow_behind_sign(d, 1));
+        lo[p] = _mm512_add_epi32(lo[p], first_value(&d->out, 0));
+        hi[p] = _mm512_add_epi32(hi[p], first_value(&d->out, 1));
     }
     for (unsigned ky = 0; ky < d->kernel_height; ky++) {
         const uint8_t *tap = d->rows[ky] + pixel * step;
@@ -221,6 +359,8 @@ INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels
             for (unsigned i = 0; i < d->depth; i += 4, a += 4, b += 4, c += 4, w += 4 * GROUP) {
                 const __m512i w0 = _mm512_loadu_si512(w), w1 = _mm512_loadu_si512(w + 64);
 
+                _mm_prefetch(next, _MM_HINT_T1);
+                next += next_step;
 #pragma GCC unroll 8
                 for (unsigned p = 0; p < pixels; p++) {
                     const __m512i x = quad(p < 3   ? a + p * step
@@ -233,61 +373,109 @@ INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels
             }
         }
     }
-#pragma GCC unroll 8
-    for (unsigned p = 0; p < pixels; p++) {
-        const __m512i sum = _mm512_set1_epi32(sum_inputs(d, pixel + p));
+    finish(&d->out, 0, lo, pixel, pixels, GROUP);
+    finish(&d->out, 1, hi, pixel, pixels, GROUP);
+}
 
-        finish(&d->out, 0, _mm512_add_epi32(lo[p], _mm512_mullo_epi32(sum, ow0)), pixel + p, GROUP);
-        finish(&d->out, 1, _mm512_add_epi32(hi[p], _mm512_mullo_epi32(sum, ow1)), pixel + p, GROUP);
+/* Calls tile_function(d, pixel, width) with a constant width; tiles are nearly equal. */
+#define FOR_TILES(d, tile_function)                                                                \
+    for (unsigned pixel = 0, tiles = ((d)->pixels + TILE - 1) / TILE, width; tiles;                \
+         tiles--, pixel += width) {                                                                \
+        width = ((d)->pixels - pixel + tiles - 1) / tiles;                                         \
+        switch (width) {                                                                           \
+            CASE(8, d, tile_function)                                                              \
+            CASE(7, d, tile_function)                                                              \
+            CASE(6, d, tile_function)                                                              \
+            CASE(5, d, tile_function)                                                              \
+            CASE(4, d, tile_function)                                                              \
+            CASE(3, d, tile_function)                                                              \
+            CASE(2, d, tile_function)                                                              \
+            CASE(1, d, tile_function)                                                              \
+        }                                                                                          \
+    }
+#define CASE(n, d, tile_function)                                                                  \
+    case n:                                                                                        \
+        tile_function(d, pixel, n);                                                                \
+        break;
+
+static void direct(const RknpuInt8Direct *d){ FOR_TILES(d, tile) }
+
+/* Sums of 16 kernels from eight registers of two kernels each. */
+INLINE __m512i reduce(const __m512i *acc)
+{
+    const __m512i in_order =
+        _mm512_setr_epi32(0, 8, 1, 9, 2, 10, 3, 11, 16, 24, 17, 25, 18, 26, 19, 27);
+    __m512i four[2];
+
+#pragma GCC unroll 2
+    for (unsigned i = 0; i < 2; i++, acc += 4) {
+        __m512i a = _mm512_add_epi32(_mm512_unpacklo_epi32(acc[0], acc[1]),
+                                     _mm512_unpackhi_epi32(acc[0], acc[1]));
+        __m512i b = _mm512_add_epi32(_mm512_unpacklo_epi32(acc[2], acc[3]),
+                                     _mm512_unpackhi_epi32(acc[2], acc[3]));
+
+        a = _mm512_add_epi32(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+        four[i] = _mm512_add_epi32(a, _mm512_shuffle_i64x2(a, a, 0xb1));
+    }
+    return _mm512_permutex2var_epi32(four[0], in_order, four[1]);
+}
+
+/* One pixel: a register has 32 channels of two kernels, the inputs are the same in both halves. */
+INLINE void dot(const RknpuInt8Direct *d, const RknpuInt8Weights *w, unsigned pixel,
+                const bool whole)
+{
+    const __m512i sign = _mm512_set1_epi8((char)0x80);
+    const uint8_t *from = w->memory;
+    __m512i acc[GROUP / 2], sums;
+
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < GROUP / 2; i++) {
+        acc[i] = _mm512_setzero_si512();
+    }
+    for (unsigned c = 0; c < d->depth; c += 32) {
+        for (unsigned t = 0; t < w->taps; t++, from += (size_t)w->in_memory * 32) {
+            const uint8_t *x = d->rows[t / d->kernel_width] + pixel * d->pixel_step +
+                               t % d->kernel_width * d->tap_step + c;
+            const __m512i both = _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i *)x));
+
+#pragma GCC unroll 16
+            for (unsigned i = 0; i < GROUP / 2; i++) {
+                unsigned left = w->count > 2 * i ? w->count - 2 * i : 0;
+                __mmask16 there = whole || left > 1 ? 0xffff : left ? 0xff : 0;
+                __m512i two = _mm512_maskz_loadu_epi32(there, from + i * 64);
+
+                acc[i] = _mm512_dpbusd_epi32(acc[i], _mm512_xor_si512(two, sign), both);
+            }
+        }
+    }
+    for (unsigned half = 0; half < 2; half++) {
+        sums = _mm512_mullo_epi32(_mm512_set1_epi32(d->sums[pixel]), ow_behind_sign(d, half));
+        sums = _mm512_add_epi32(sums, first_value(&d->out, half));
+        sums = _mm512_add_epi32(sums, reduce(acc + half * 8));
+        finish(&d->out, half, &sums, pixel, 1, GROUP);
     }
 }
 
-/* Tiles of nearly equal width. */
-static void direct(const RknpuInt8Direct *d)
+static void direct_unpacked(const RknpuInt8Direct *d, const RknpuInt8Weights *w)
 {
-    unsigned tiles = (d->pixels + TILE - 1) / TILE;
-
-    for (unsigned pixel = 0; tiles; tiles--) {
-        unsigned width = (d->pixels - pixel + tiles - 1) / tiles;
-
-        switch (width) {
-        case 8:
-            tile(d, pixel, 8);
-            break;
-        case 7:
-            tile(d, pixel, 7);
-            break;
-        case 6:
-            tile(d, pixel, 6);
-            break;
-        case 5:
-            tile(d, pixel, 5);
-            break;
-        case 4:
-            tile(d, pixel, 4);
-            break;
-        case 3:
-            tile(d, pixel, 3);
-            break;
-        case 2:
-            tile(d, pixel, 2);
-            break;
-        default:
-            tile(d, pixel, 1);
-            break;
+    for (unsigned pixel = 0; pixel < d->pixels; pixel++) {
+        if (w->count == GROUP) {
+            dot(d, w, pixel, true);
+        } else {
+            dot(d, w, pixel, false);
         }
-        pixel += width;
     }
 }
 
 INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const unsigned pixels)
 {
     const int16_t *w = d->weights;
+    const __m512i first = first_value(&d->out, 0);
     __m512i acc[TILE];
 
 #pragma GCC unroll 8
     for (unsigned p = 0; p < pixels; p++) {
-        acc[p] = _mm512_setzero_si512();
+        acc[p] = first;
     }
     for (unsigned r = 0; r < d->row_pairs; r++) {
         const uint8_t *x = (const uint8_t *)d->pairs[r] + pixel * d->pixel_step;
@@ -303,22 +491,12 @@ INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const un
             }
         }
     }
-#pragma GCC unroll 8
-    for (unsigned p = 0; p < pixels; p++) {
-        finish(&d->out, 0, acc[p], pixel + p, RKNPU_INT8_LANES);
-    }
+    finish(&d->out, 0, acc, pixel, pixels, RKNPU_INT8_LANES);
 }
 
 static void depthwise(const RknpuInt8Depthwise *d)
 {
-    unsigned pixel = 0;
-
-    for (; pixel + TILE <= d->pixels; pixel += TILE) {
-        depthwise_tile(d, pixel, TILE);
-    }
-    for (; pixel < d->pixels; pixel++) {
-        depthwise_tile(d, pixel, 1);
-    }
+    FOR_TILES(d, depthwise_tile)
 }
 
 const RknpuInt8Kernels rknpu_int8_avx512 = {
@@ -329,6 +507,8 @@ const RknpuInt8Kernels rknpu_int8_avx512 = {
     .fill = fill,
     .stage_pair = stage_pair,
     .pack = pack,
+    .sum = sum,
     .direct = direct,
+    .direct_unpacked = direct_unpacked,
     .depthwise = depthwise,
 };
