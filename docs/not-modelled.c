@@ -12,7 +12,6 @@ static const char *const modes[][2] = {
     { "CNA CONV_CON1 ARGB_IN", "packed pixels of other than 1 to 4 channels, or of 4-bit data" },
     { "CNA CONV_CON1 ARGB_IN with a kernel of width", "RK3576: kernels over 4 wide" },
     { "CNA CONV_CON1 CONV_MODE", "modes other than direct and depthwise" },
-    { "CNA CONV_CON1 DECONV", "deconvolution" },
     { "CNA CONV_CON1 IN_PRECISION unlike PROC_PRECISION", "mixed precision, such as w4a16" },
     { "CNA CVT_CON0 active with PROC_PRECISION", "the input converter on types other than int8" },
     { "CNA DCOMP_CTRL", "compressed weights of other types or controls than were ever seen" },

@@ -65,7 +65,10 @@ static bool read_weights(Generic *g, uint64_t first, unsigned count, size_t *ind
                           end_byte - first_byte);
 }
 
-/* Input coordinate of an output coordinate and a tap; may be negative. */
+/*
+ * Coordinate in the (spread) input of an output coordinate and a tap; may be negative. A
+ * deconvolution's input has a pixel only where the coordinate is a multiple of the spread.
+ */
 static int64_t input_at(unsigned out, unsigned stride, unsigned tap, unsigned dilation,
                         unsigned pad)
 {
@@ -97,25 +100,29 @@ static bool load_surface(Generic *g, const RknpuRun *run, unsigned ky, unsigned 
     int64_t y = input_at(run->y, conv->stride_y, ky, conv->dilation_y, conv->pad_top);
     int64_t x0 = input_at(run->x, conv->stride_x, kx, conv->dilation_x, conv->pad_left);
     int64_t x1 = x0 + (int64_t)(run->pixels - 1) * conv->stride_x;
-    int64_t first = MAX(x0, 0), last = MIN(x1, (int64_t)conv->width_limit - 1);
-    bool row_inside = y >= 0 && y < in->height && first <= last;
+    int64_t first = (MAX(x0, 0) + conv->spread_x - 1) / conv->spread_x;
+    int64_t last = MIN(x1 < 0 ? -1 : x1 / conv->spread_x, (int64_t)conv->width_limit - 1);
+    bool on_row = y >= 0 && y % conv->spread_y == 0 && y / conv->spread_y < in->height;
+    bool row_inside = on_row && first <= last;
     unsigned surface = channel / in->atom;
     bool present = channel < in->channels && (in->pixel_bytes == 16 || surface == 0);
 
     if (row_inside && present &&
         !rknpu_mem_read(g->state->job->mem, RKNPU_STREAM_FEATURE,
-                        rknpu_cube_address(in, surface, (unsigned)y, (unsigned)first), g->columns,
+                        rknpu_cube_address(in, surface, (unsigned)(y / conv->spread_y), (unsigned)first),
+                        g->columns,
                         (uint64_t)(last - first + 1) * in->pixel_bytes)) {
         return false;
     }
     for (unsigned p = 0; p < run->pixels; p++) {
-        int64_t x = x0 + (int64_t)p * conv->stride_x;
+        int64_t spread = x0 + (int64_t)p * conv->stride_x;
+        int64_t x = spread / conv->spread_x;
         const uint8_t *pixel = g->columns + (x - first) * in->pixel_bytes;
+        bool right = conv->right_pad_is_zero && spread >= 0 && x >= (int64_t)conv->width_limit &&
+                     on_row;
 
-        bool right =
-            conv->right_pad_is_zero && x >= (int64_t)conv->width_limit && y >= 0 && y < in->height;
-
-        g->inside[p] = row_inside && x >= first && x <= last;
+        g->inside[p] =
+            row_inside && spread >= 0 && spread % conv->spread_x == 0 && x >= first && x <= last;
         for (unsigned i = 0; i < count; i++) {
             Value *v = &g->features[p][at + i];
 

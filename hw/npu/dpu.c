@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The DPU's stages for integer processing, and what both processings share: operand streams, EW
- * operands and the way of a run to memory. Stage order BS, BN, EW, LUT, OUT_CVT (RK3588 TRM chapter
- * 36, DPU).
+ * operands and the way of a run to memory. Stage order BS, BN, LUT, EW, OUT_CVT: beside a look-up
+ * Rockchip's compiler lets EW take the maximum with 0 of tables that are never negative (sigmoid,
+ * softplus) but are looked up with negative values.
  */
 #include "dpu.h"
 
@@ -161,12 +162,18 @@ static int64_t relu(int64_t v, bool limited, uint32_t limit)
 
 static int64_t stage_value(const RknpuStage *stage, int64_t v, int32_t alu, int16_t mul)
 {
-    if (stage->alu) {
-        v = rknpu_add_sat(v, stage->alu_minus ? -(int64_t)alu : alu);
+    int64_t addend = !stage->alu ? 0 : stage->alu_minus ? -(int64_t)alu : alu;
+    bool mul_on = stage->mul && !(stage->prelu && v >= 0);
+    unsigned shift;
+
+    if (!stage->mul_first || !mul_on) {
+        v = rknpu_add_sat(v, addend);
+        addend = 0;
     }
     if (stage->mul && !(stage->prelu && v >= 0)) {
-        v = rknpu_mul_shift(v, mul, v >= 0 ? stage->shift : stage->shift_negative,
-                            stage->mul_round);
+        shift = v >= 0 ? stage->shift : stage->shift_negative;
+        v = rknpu_round_shift(rknpu_add_sat(rknpu_mul_sat(v, mul), addend), shift,
+                              stage->mul_round);
     }
     if (stage->relu) {
         v = relu(v, stage->relux, stage->relux_max);
@@ -240,13 +247,13 @@ RknpuTaskResult rknpu_dpu_int(RknpuDpuState *dpu, const RknpuRun *run, int64_t *
     if (d->bn.active) {
         run_stage(dpu, 1, &d->bn, run, values);
     }
+    for (unsigned i = 0; d->lut.active && i < count; i++) {
+        values[i] = rknpu_lut(dpu->job, &d->lut, values[i]);
+    }
     if (d->ew.active && !run_ew(dpu, run, values)) {
         return RKNPU_TASK_READ_FAULT;
     }
     for (unsigned i = 0; i < count; i++) {
-        if (d->lut.active) {
-            values[i] = rknpu_lut(dpu->job, &d->lut, values[i]);
-        }
         values[i] = rknpu_out_convert(&d->convert, values[i]);
     }
     return rknpu_dpu_store_int(dpu, run, values) ? RKNPU_TASK_OK : RKNPU_TASK_WRITE_FAULT;
@@ -331,11 +338,12 @@ static bool store_atoms(RknpuDpuState *dpu, const RknpuRun *run, const uint8_t *
     uint32_t at = rknpu_output_address(out, run->channel / out->atom, run->y, run->x);
     unsigned bytes = (run->lanes * rknpu_type_bits(out->type) + 7) / 8;
 
-    if (bytes == ATOM_BYTES) {
+    if (bytes == ATOM_BYTES && !out->split_width) {
         return rknpu_mem_write(dpu->job->mem, at, atoms, (uint64_t)run->pixels * ATOM_BYTES);
     }
     for (unsigned p = 0; p < run->pixels; p++) {
-        if (!rknpu_mem_write(dpu->job->mem, at + p * ATOM_BYTES, atoms + p * ATOM_BYTES, bytes)) {
+        at = rknpu_output_address(out, run->channel / out->atom, run->y, run->x + p);
+        if (!rknpu_mem_write(dpu->job->mem, at, atoms + p * ATOM_BYTES, bytes)) {
             return false;
         }
     }
@@ -381,7 +389,7 @@ void rknpu_dpu_count_output(RknpuDpuState *dpu)
     const RknpuOutput *out = &dpu->dpu->out;
     unsigned atoms = (out->channels + out->atom - 1) / out->atom;
     uint64_t row = (uint64_t)out->width * ATOM_BYTES;
-    bool dense = out->line_pitch == (int64_t)row;
+    bool dense = out->line_pitch == (int64_t)row && !out->split_width;
 
     for (unsigned g = 0; g < atoms; g++) {
         bool stored = g % out->pass_atoms < out->stored_atoms;

@@ -25,11 +25,16 @@ static float relu(float v, bool capped, uint32_t cap_bits)
 
 static float stage_lane(const RknpuStage *s, float alu, float mul, float v)
 {
-    if (s->alu) {
+    bool last = s->mul_first && s->mul && !(s->prelu && v >= 0);
+
+    if (s->alu && !last) {
         v = s->alu_minus ? v - alu : v + alu;
     }
     if (s->mul && !(s->prelu && v >= 0)) {
         v *= mul;
+    }
+    if (s->alu && last) {
+        v = s->alu_minus ? v - alu : v + alu;
     }
     return s->relu || s->relux ? relu(v, s->relux, s->relux_max) : v;
 }
@@ -163,11 +168,11 @@ RknpuTaskResult rknpu_dpu_float(RknpuDpuState *dpu, const RknpuRun *run, float *
     if (d->bn.active) {
         run_stage(dpu, &d->bn, 1, run, values);
     }
-    if (d->ew.active && !run_ew(dpu, run, values)) {
-        return RKNPU_TASK_READ_FAULT;
-    }
     for (unsigned i = 0; d->lut.active && i < count; i++) {
         values[i] = (float)rknpu_lut(dpu->job, &d->lut, rknpu_float_to_int32(values[i]));
+    }
+    if (d->ew.active && !run_ew(dpu, run, values)) {
+        return RKNPU_TASK_READ_FAULT;
     }
     for (unsigned i = 0; d->convert.minus_exp && i < count; i++) {
         values[i] = out_convert(&d->convert, d->out.type, values[i]);

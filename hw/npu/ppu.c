@@ -2,7 +2,8 @@
 /*
  * The pooling unit: maximum, minimum or average over a window, one surface of channels at a time.
  *
- * Pixels outside the map count as the pad value. The average divides by the whole window, padding
+ * Pixels outside the map count as the pad value in an average and not at all in a maximum or
+ * minimum: Rockchip's compiler pads maxima of negative numbers with 0. The average divides by the whole window, padding
  * included: sum * RECIP_KERNEL_WIDTH * RECIP_KERNEL_HEIGHT / 2^32 with the reciprocals as the
  * program gives them (a program may give others, allbilly/rk3588's global average does). Integers
  * are rounded once, to nearest even: dnhkng/open-rknpu measured that for 2x2 on a board. In the
@@ -88,15 +89,19 @@ static int64_t pool_int(const Pooling *p, int64_t top, int64_t left, unsigned la
 {
     const RknpuPool *pool = p->pool;
     int64_t sum = 0, high = INT64_MIN, low = INT64_MAX;
+    bool none = true;
     size_t at = 0;
 
     for (unsigned ky = 0; ky < pool->kernel_height; ky++) {
         for (unsigned kx = 0; kx < pool->kernel_width; kx++) {
-            int64_t v = tap(p, top + ky, left + kx, lane, &at) ? p->ints[at] : pool->pad_value;
-
-            sum += v;
-            high = MAX(high, v);
-            low = MIN(low, v);
+            if (!tap(p, top + ky, left + kx, lane, &at)) {
+                sum += pool->pad_value;
+                continue;
+            }
+            none = false;
+            sum += p->ints[at];
+            high = MAX(high, p->ints[at]);
+            low = MIN(low, p->ints[at]);
         }
     }
     if (pool->method == RKNPU_POOL_AVERAGE) {
@@ -104,24 +109,27 @@ static int64_t pool_int(const Pooling *p, int64_t top, int64_t left, unsigned la
 
         return rknpu_round_shift(product, 32, RKNPU_ROUND_HALF_EVEN);
     }
-    return pool->method == RKNPU_POOL_MAX ? high : low;
+    return none ? pool->pad_value : pool->method == RKNPU_POOL_MAX ? high : low;
 }
 
 static float pool_float(const Pooling *p, int64_t top, int64_t left, unsigned lane)
 {
     const RknpuPool *pool = p->pool;
-    float sum = 0, best = 0;
+    float sum = 0, best = p->pad_float;
     bool first = true;
     size_t at = 0;
 
     for (unsigned ky = 0; ky < pool->kernel_height; ky++) {
         for (unsigned kx = 0; kx < pool->kernel_width; kx++) {
-            float v = tap(p, top + ky, left + kx, lane, &at) ? p->floats[at] : p->pad_float;
+            bool inside = tap(p, top + ky, left + kx, lane, &at);
+            float v = inside ? p->floats[at] : p->pad_float;
             bool better = pool->method == RKNPU_POOL_MAX ? v > best : v < best;
 
             sum += v;
-            best = first || better || v != v ? v : best;
-            first = false;
+            if (inside && (first || better || v != v)) {
+                best = v;
+                first = false;
+            }
         }
     }
     if (pool->method == RKNPU_POOL_AVERAGE) {

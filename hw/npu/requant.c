@@ -135,6 +135,9 @@ static bool plan_stage(Builder *b, const RknpuStage *stage, unsigned which)
     if (!stage->active) {
         return true;
     }
+    if (stage->mul_first && stage->mul && stage->alu) {
+        return false; /* one rounding behind both */
+    }
     if (which == 1 && stage->alu && !plan_add(b, stage, which)) {
         return false;
     }

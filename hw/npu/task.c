@@ -35,7 +35,12 @@ RknpuRound rknpu_round_mode(const RknpuJob *job, RknpuFieldId bit, RknpuRound mo
 
 uint32_t rknpu_cube_address(const RknpuCube *cube, unsigned surface, unsigned y, unsigned x)
 {
-    return cube->base + (uint32_t)(surface * cube->surface_pitch) +
+    bool odd = cube->paired && surface % 2;
+    unsigned index = cube->paired ? surface / 2 : surface;
+    uint32_t base = odd ? cube->odd_base : cube->base;
+    int64_t pitch = odd ? cube->odd_surface_pitch : cube->surface_pitch;
+
+    return base + (uint32_t)(index * pitch) +
            (uint32_t)((y / 4) * cube->group_pitch) + (uint32_t)((y % 4) * cube->line_pitch) +
            x * cube->pixel_bytes;
 }
@@ -51,7 +56,17 @@ uint32_t rknpu_ew_address(const RknpuEwCube *cube, unsigned surface, unsigned y,
 
 uint32_t rknpu_output_address(const RknpuOutput *out, unsigned atom_index, unsigned y, unsigned x)
 {
-    return out->base + (uint32_t)((atom_index / out->pass_atoms) * out->pass_pitch) +
+    uint64_t pass = atom_index / out->pass_atoms;
+
+    if (out->split_width) {
+        uint64_t pixel = (pass * out->height + y) * out->width + x;
+        uint64_t area = (uint64_t)out->split_width * out->split_height;
+
+        pass = pixel / area;
+        y = (unsigned)(pixel % area / out->split_width);
+        x = (unsigned)(pixel % out->split_width);
+    }
+    return out->base + (uint32_t)(pass * (uint64_t)out->pass_pitch) +
            (uint32_t)((atom_index % out->pass_atoms) * out->surface_pitch) +
            (uint32_t)(y * out->line_pitch) + x * RKNPU_ATOM_BYTES;
 }

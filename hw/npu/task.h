@@ -20,7 +20,8 @@
  * Where the elements of a feature cube lie: surfaces of `atom` channels, lines in groups of four.
  * Byte address of pixel (s, y, x) = base + s * surface_pitch + (y / 4) * group_pitch
  *                                 + (y % 4) * line_pitch + x * pixel_bytes,  modulo 2^32.
- * Packed pixels (ARGB_IN) are one surface of 1..4 channels.
+ * Packed pixels (ARGB_IN) are one surface of 1..4 channels. DPU-only tasks may have their surfaces
+ * in two places (`paired`).
  */
 typedef struct RknpuCube {
     RknpuType type;
@@ -28,6 +29,9 @@ typedef struct RknpuCube {
     int64_t surface_pitch;
     int64_t group_pitch;
     int64_t line_pitch;
+    bool paired; /* even surfaces at `base`, odd ones at `odd_base`, pitches from pair to pair */
+    uint32_t odd_base;
+    int64_t odd_surface_pitch;
     unsigned pixel_bytes;
     unsigned atom; /* channels of one surface */
     unsigned width, height, channels;
@@ -65,6 +69,11 @@ typedef struct RknpuConv {
     unsigned kernel_width, kernel_height;
     unsigned stride_x, stride_y;
     unsigned dilation_x, dilation_y; /* distance of taps, at least 1 */
+    /*
+     * Deconvolution: the kernel sees a map in which neighbours of the input lie this far apart, with
+     * the pad value between them; 1 = the input itself.
+     */
+    unsigned spread_x, spread_y;
     unsigned pad_left, pad_top;
     uint16_t pad_bits;      /* PAD_CON1's low half: int8 uses the low byte */
     bool right_pad_is_zero; /* columns behind the picture are raw zeros that go through `convert` */
@@ -108,10 +117,14 @@ typedef struct RknpuOperandStream {
     unsigned use;
 } RknpuOperandStream;
 
-/* BS or BN: ALU, then multiplier, then ReLU; a part that is off passes its input on. */
+/*
+ * BS: ALU, then multiplier and shift, then ReLU. BN: multiplier, then ALU, then the multiplier's
+ * shift, then ReLU. A part that is off passes its input on.
+ */
 typedef struct RknpuStage {
     bool active;
     RknpuOperandStream stream;
+    bool mul_first; /* BN */
     bool alu;
     bool alu_minus;
     bool alu_from_memory;
@@ -166,7 +179,7 @@ typedef struct RknpuEwCube {
 
 uint32_t rknpu_ew_address(const RknpuEwCube *cube, unsigned surface, unsigned y, unsigned x);
 
-/* Element-wise stage: operand converter, operation, ReLU. */
+/* Element-wise stage: look-up table (RknpuLut), then operation with its operand converter, ReLU. */
 typedef struct RknpuEw {
     bool active;
     bool op;  /* false: values pass (the LUT may still be on) */
@@ -222,6 +235,9 @@ typedef struct RknpuOutConvert {
  * Output addressing. Byte address of channel c of pixel (y, x), g = c / atom:
  * base + (g / pass_atoms) * pass_pitch + (g % pass_atoms) * surface_pitch + y * line_pitch + x * 16
  *      + (c % atom) * element size,  modulo 2^32.
+ *
+ * The writer may cut the same stream of pixels (pass, y, x) into passes of `split_width` by
+ * `split_height`: then pass, y and x of the formula are those of the cut. line_pitch belongs to it.
  */
 typedef struct RknpuOutput {
     RknpuType type;
@@ -236,11 +252,12 @@ typedef struct RknpuOutput {
     int64_t pass_pitch;
     int64_t surface_pitch;
     int64_t line_pitch;
+    unsigned split_width, split_height; /* 0: not cut */
 } RknpuOutput;
 
 uint32_t rknpu_output_address(const RknpuOutput *out, unsigned atom_index, unsigned y, unsigned x);
 
-/* DPU: BS, BN, EW, LUT, OUT_CVT in this order. `type` int: values are s64; floating: values are
+/* DPU: BS, BN, LUT, EW, OUT_CVT in this order. `type` int: values are s64; floating: values are
  * fp32. */
 typedef struct RknpuDpu {
     RknpuType type;

@@ -7,18 +7,6 @@
 /* Modes of the sequencer that change results and that no file computes. */
 static RknpuTaskResult check_conv_modes(const RknpuJob *job)
 {
-    static const struct {
-        RknpuFieldId id;
-        const char *name;
-    } modes[] = {
-        { RKNPU_F_DECONV, "CNA CONV_CON1 DECONV" },
-    };
-
-    for (unsigned i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-        if (rknpu_field(job, modes[i].id)) {
-            return rknpu_unimplemented(job, modes[i].name, rknpu_field(job, modes[i].id));
-        }
-    }
     if (rknpu_field(job, RKNPU_F_IN_PRECISION) != rknpu_field(job, RKNPU_F_PROC_PRECISION)) {
         return rknpu_unimplemented(job, "CNA CONV_CON1 IN_PRECISION unlike PROC_PRECISION",
                                    rknpu_field(job, RKNPU_F_IN_PRECISION));
@@ -236,6 +224,19 @@ static void decode_reuse(const RknpuJob *job, RknpuConv *conv)
     }
 }
 
+/*
+ * DECONV_X/Y_STRIDE hold the number of places between two pixels of the input, as the atrous fields
+ * do between two taps. Padding is that of the spread map: kernel size - 1 - the layer's padding, and
+ * compilers store the kernel turned around.
+ */
+static void decode_deconvolution(const RknpuJob *job, RknpuConv *conv)
+{
+    bool on = rknpu_field(job, RKNPU_F_DECONV);
+
+    conv->spread_x = on ? (unsigned)rknpu_field(job, RKNPU_F_DECONV_X_STRIDE) + 1 : 1;
+    conv->spread_y = on ? (unsigned)rknpu_field(job, RKNPU_F_DECONV_Y_STRIDE) + 1 : 1;
+}
+
 RknpuTaskResult rknpu_decode_conv(const RknpuJob *job, RknpuConv *conv)
 {
     RknpuTaskResult r = check_conv_modes(job);
@@ -255,6 +256,7 @@ RknpuTaskResult rknpu_decode_conv(const RknpuJob *job, RknpuConv *conv)
     conv->stride_y = rknpu_field(job, RKNPU_F_CONV_Y_STRIDE);
     conv->dilation_x = rknpu_field(job, RKNPU_F_ATROUS_X_DILATION) + 1;
     conv->dilation_y = rknpu_field(job, RKNPU_F_ATROUS_Y_DILATION) + 1;
+    decode_deconvolution(job, conv);
     conv->pad_left = rknpu_field(job, RKNPU_F_PAD_LEFT);
     conv->pad_top = rknpu_field(job, RKNPU_F_PAD_TOP);
     conv->pad_bits = rknpu_field(job, RKNPU_F_PAD_VALUE);

@@ -27,6 +27,12 @@ enum {
     EW_CVT_ADD_FIRST = 1u << 31,
 };
 
+/* Bits of COMB_USE: one tensor for two readers, and whose data it becomes. */
+enum {
+    COMB_ONE_TENSOR = 1u << 0,
+    COMB_TO_MRDMA = 1u << 1,
+};
+
 /* Where one of the two like stages, BS and BN, has its fields. */
 typedef struct StageFields {
     const char *name;
@@ -77,6 +83,7 @@ static RknpuTaskResult decode_stage(const RknpuJob *job, const StageFields *f, R
     if (!stage->active) {
         return RKNPU_TASK_OK;
     }
+    stage->mul_first = f == &bn_fields;
     stage->alu = !(cfg & STAGE_ALU_BYPASS);
     stage->alu_minus = algorithm == RKNPU_ALU_MINUS;
     if (stage->alu && algorithm != RKNPU_ALU_ADD && algorithm != RKNPU_ALU_MINUS) {
@@ -133,7 +140,7 @@ static RknpuTaskResult decode_ew_source(const RknpuJob *job, RknpuType proc, Rkn
     }
     ew->source = mode ? RKNPU_EW_PIXEL : RKNPU_EW_CHANNEL;
     cube->type = ew_type(job, proc);
-    cube->combined = rknpu_field(job, RKNPU_F_COMB_USE) & 1;
+    cube->combined = rknpu_field(job, RKNPU_F_COMB_USE) & COMB_ONE_TENSOR;
     cube->line_pitch = rknpu_field(job, RKNPU_F_RDMA_WIDTH) * RKNPU_ATOM_BYTES;
     if (cube->combined) {
         cube->base[0] = rknpu_address(job, RKNPU_F_SRC_BASE_ADDR);
@@ -247,6 +254,52 @@ static unsigned written_channels(unsigned cube, unsigned original, unsigned atom
     return original > 1 ? MIN(cube, last) : cube;
 }
 
+/*
+ * Rockchip's compiler says int16 for 16-bit data that it only moves, and for the numbers of a
+ * floating task too: the bits that turn fp16 into fp32 and back tell what they are.
+ */
+static RknpuType half_word_type(RknpuType proc, RknpuType type)
+{
+    if (type != RKNPU_INT16 || !rknpu_type_is_float(proc)) {
+        return type;
+    }
+    return proc == RKNPU_BF16 ? RKNPU_BF16 : RKNPU_FP16;
+}
+
+/*
+ * The stream of pixels is what its source makes: the convolution as many as the DPU's cube says, the
+ * reader of a DPU-only task as many as it reads. Rockchip's compiler leaves the DPU's cube alone
+ * where a short program follows a task of another size.
+ */
+static void decode_pixels(const RknpuJob *job, RknpuOutput *out)
+{
+    bool read = rknpu_field(job, RKNPU_F_FLYING_MODE) && !rknpu_field(job, RKNPU_F_UNPOOLING);
+
+    out->width = rknpu_field(job, read ? RKNPU_F_RDMA_WIDTH : RKNPU_F_CUBE_WIDTH);
+    out->height = rknpu_field(job, read ? RKNPU_F_RDMA_HEIGHT : RKNPU_F_CUBE_HEIGHT);
+}
+
+/*
+ * WDMA_SIZE tells the writer's own idea of the cube. Rockchip's compiler uses it to give a stream
+ * another shape (rows of pixels become passes); where the two do not hold the same number of pixels,
+ * as in programs that never write it, the cube's shape stays.
+ */
+static void decode_split(const RknpuJob *job, RknpuOutput *out)
+{
+    uint64_t width = (uint64_t)rknpu_field(job, RKNPU_F_WDMA_WIDTH);
+    uint64_t height = (uint64_t)rknpu_field(job, RKNPU_F_WDMA_HEIGHT);
+    uint64_t channels = (uint64_t)rknpu_field(job, RKNPU_F_WDMA_CHANNEL);
+    uint64_t pixels = (uint64_t)out->width * out->height;
+    uint64_t computed = (uint64_t)rknpu_field(job, RKNPU_F_CUBE_CHANNEL);
+
+    if ((width == out->width && height == out->height) ||
+        width * height * channels != pixels * computed) {
+        return;
+    }
+    out->split_width = (unsigned)width;
+    out->split_height = (unsigned)height;
+}
+
 static RknpuTaskResult decode_output(const RknpuJob *job, RknpuType proc, RknpuOutput *out)
 {
     int64_t precision = rknpu_field(job, RKNPU_F_OUT_PRECISION);
@@ -259,9 +312,11 @@ static RknpuTaskResult decode_output(const RknpuJob *job, RknpuType proc, RknpuO
                                    precision);
     }
     out->type = precision;
+    if (rknpu_field(job, RKNPU_F_FP32TOFP16_EN)) {
+        out->type = half_word_type(proc, out->type);
+    }
     out->base = rknpu_address(job, RKNPU_F_DST_BASE_ADDR);
-    out->width = rknpu_field(job, RKNPU_F_CUBE_WIDTH);
-    out->height = rknpu_field(job, RKNPU_F_CUBE_HEIGHT);
+    decode_pixels(job, out);
     out->channels = rknpu_field(job, RKNPU_F_CUBE_CHANNEL);
     out->original_channels = rknpu_field(job, RKNPU_F_ORIG_CHANNEL);
     out->atom = rknpu_type_per_atom(out->type);
@@ -275,7 +330,9 @@ static RknpuTaskResult decode_output(const RknpuJob *job, RknpuType proc, RknpuO
     }
     out->stored_atoms = out->pass_atoms;
     out->surface_pitch = rknpu_field(job, RKNPU_F_DST_SURF_STRIDE);
-    out->line_pitch = (out->width + rknpu_field(job, RKNPU_F_NOTCH)) * RKNPU_ATOM_BYTES;
+    decode_split(job, out);
+    out->line_pitch = (out->split_width ? out->split_width : out->width) * RKNPU_ATOM_BYTES;
+    out->line_pitch += rknpu_field(job, RKNPU_F_NOTCH) * RKNPU_ATOM_BYTES;
     out->pass_pitch = rknpu_field(job, RKNPU_F_SURFACE_ADD);
     if (job->chip->surface_add == RKNPU_SURFACE_ADD_FROM_END) {
         out->pass_pitch += (int64_t)out->width * out->height * RKNPU_ATOM_BYTES;
@@ -350,12 +407,16 @@ static void limit_passes(const RknpuCube *in, RknpuOutput *out)
 RknpuTaskResult rknpu_decode_flying(const RknpuJob *job, RknpuTask *task)
 {
     RknpuCube *in = &task->flying;
+    int64_t rows;
 
     if (!rknpu_has_field(job->chip, RKNPU_F_SRC_BASE_ADDR)) {
         return rknpu_unimplemented(
             job, "DPU-only task of a chip whose registers for it are not known", job->unit_mask);
     }
     in->type = rknpu_field(job, RKNPU_F_RDMA_IN_PRECISION);
+    if (rknpu_field(job, RKNPU_F_MRDMA_FP16TOFP32)) {
+        in->type = half_word_type(task->dpu.type, in->type);
+    }
     in->base = rknpu_address(job, RKNPU_F_SRC_BASE_ADDR);
     in->width = rknpu_field(job, RKNPU_F_RDMA_WIDTH);
     in->height = rknpu_field(job, RKNPU_F_RDMA_HEIGHT);
@@ -364,8 +425,12 @@ RknpuTaskResult rknpu_decode_flying(const RknpuJob *job, RknpuTask *task)
     in->pixel_bytes = RKNPU_ATOM_BYTES;
     in->line_pitch = (in->width + rknpu_field(job, RKNPU_F_SRC_LINE_NOTCH)) * RKNPU_ATOM_BYTES;
     in->group_pitch = 4 * in->line_pitch;
-    in->surface_pitch =
-        (int64_t)in->width * in->height * RKNPU_ATOM_BYTES + rknpu_field(job, RKNPU_F_SURF_NOTCH);
+    /* Both notches stand between what is read: LINE_NOTCH not behind a surface's last row. */
+    rows = in->line_pitch * (in->height - 1) + in->width * RKNPU_ATOM_BYTES;
+    in->surface_pitch = rows + rknpu_field(job, RKNPU_F_SURF_NOTCH);
+    in->paired = rknpu_field(job, RKNPU_F_COMB_USE) & COMB_TO_MRDMA;
+    in->odd_base = rknpu_address(job, RKNPU_F_EW_BASE_ADDR);
+    in->odd_surface_pitch = rows + rknpu_field(job, RKNPU_F_EW_SURF_NOTCH);
     if (rknpu_field(job, RKNPU_F_UNPOOLING)) {
         return rknpu_unimplemented(job, "DPU_RDMA SRC_DMA_CFG UNPOOLING",
                                    rknpu_field(job, RKNPU_F_UNPOOLING));

@@ -42,7 +42,8 @@ std::ostream &operator<<(std::ostream &out, const ConvShape &s)
     out << s.channels << "x" << s.height << "x" << s.width << " -> " << s.kernels << " kernel "
         << s.kernel_height << "x" << s.kernel_width << " stride " << s.stride_y << "," << s.stride_x
         << " pad t" << s.pad_top << " l" << s.pad_left << " b" << s.pad_bottom << " r"
-        << s.pad_right << " dilation " << s.dilation_y << "," << s.dilation_x;
+        << s.pad_right << " dilation " << s.dilation_y << "," << s.dilation_x << " spread "
+        << s.spread_y << "," << s.spread_x;
     if (s.depthwise) {
         out << " depthwise";
     }
@@ -66,11 +67,11 @@ ConvCase::ConvCase(const ConvShape &shape, unsigned seed) : s_(shape)
         s_.kernels = s_.channels;
     }
     out_height_ =
-        (window_rows() + s_.pad_top + s_.pad_bottom - (s_.kernel_height - 1) * s_.dilation_y - 1) /
+        (map_height() + s_.pad_top + s_.pad_bottom - (s_.kernel_height - 1) * s_.dilation_y - 1) /
             s_.stride_y +
         1;
     out_width_ =
-        (s_.width + s_.pad_left + s_.pad_right - (s_.kernel_width - 1) * s_.dilation_x - 1) /
+        (map_width() + s_.pad_left + s_.pad_right - (s_.kernel_width - 1) * s_.dilation_x - 1) /
             s_.stride_x +
         1;
     padded_channels_ = RoundUp(s_.channels, 16);
@@ -118,6 +119,13 @@ int64_t ConvCase::expected(unsigned k, unsigned y, unsigned x) const
             int iy = int(y * s_.stride_y + ky * s_.dilation_y) - int(s_.pad_top);
             int ix = int(x * s_.stride_x + kx * s_.dilation_x) - int(s_.pad_left);
             bool inside = iy >= 0 && iy < int(window_rows()) && ix >= 0 && ix < int(s_.width);
+
+            if (s_.spread_y * s_.spread_x > 1) { /* pad values between the pixels */
+                inside = iy >= 0 && iy < int(map_height()) && ix >= 0 && ix < int(map_width()) &&
+                         iy % int(s_.spread_y) == 0 && ix % int(s_.spread_x) == 0;
+                iy /= int(s_.spread_y);
+                ix /= int(s_.spread_x);
+            }
 
             for (unsigned c = from; c < to; c++) {
                 bool absent = s_.packed && c >= s_.packed;
@@ -365,8 +373,10 @@ void ConvCase::set_cna(TaskRunner &task) const
         line = padded_channels_ / 16;
         surface = 0;
     }
+    con1 |= s_.spread_y * s_.spread_x > 1 ? 1 << 16 : 0;
     task.set(RK3588_CNA_CONV_CON1, con1);
-    task.set(RK3588_CNA_CONV_CON3, s_.stride_x | s_.stride_y << 3 | (s_.dilation_x - 1) << 16 |
+    task.set(RK3588_CNA_CONV_CON3, s_.stride_x | s_.stride_y << 3 | (s_.spread_x - 1) << 8 |
+                                       (s_.spread_y - 1) << 11 | (s_.dilation_x - 1) << 16 |
                                        (s_.dilation_y - 1) << 21);
     task.set(RK3588_CNA_DATA_SIZE0, s_.width << 16 | rows);
     task.set(RK3588_CNA_DATA_SIZE1, ((s_.channels - 1) & 63) << 16 | padded_channels_);

@@ -28,6 +28,7 @@ struct ConvShape {
     unsigned stride_y = 1, stride_x = 1;
     unsigned pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
     unsigned dilation_y = 1, dilation_x = 1;
+    unsigned spread_y = 1, spread_x = 1; /* deconvolution: input pixels lie this far apart */
     bool depthwise = false;
     bool neutral_padding = false; /* weights of padding channels are -OW, as drivers store them */
     unsigned packed = 0;          /* ARGB pixels of 1..4 channels instead of the cube */
@@ -104,6 +105,9 @@ class ConvCase
     void set_rdma(TaskRunner &task) const;
     uint32_t surface_stride() const;
     unsigned pass_atoms() const;
+    /* The map that the kernel walks over. */
+    unsigned map_height() const { return (window_rows() - 1) * s_.spread_y + 1; }
+    unsigned map_width() const { return (s_.width - 1) * s_.spread_x + 1; }
     unsigned window_rows() const { return s_.window_rows ? s_.window_rows : s_.height; }
 
     ConvShape s_;

@@ -75,6 +75,31 @@ TEST(Conv, AsymmetricKernelStridePaddingAndDilation)
     Check(s);
 }
 
+/* Strides 2 and 3 of a 4x4 and a 3x2 kernel; padding is what is left of the kernel's size. */
+TEST(Conv, Deconvolution)
+{
+    ConvShape s;
+
+    s.channels = 24;
+    s.kernels = 34;
+    s.height = 5;
+    s.width = 7;
+    s.kernel_height = s.kernel_width = 4;
+    s.spread_y = s.spread_x = 2;
+    s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = 2;
+    s.pad_value = -5;
+    Check(s);
+    s.depthwise = true;
+    Check(s);
+    s.depthwise = false;
+    s.kernel_height = 3;
+    s.kernel_width = 2;
+    s.spread_y = 3;
+    s.spread_x = 1;
+    s.pad_left = s.pad_right = 0;
+    Check(s);
+}
+
 /* C = 17..31 has a full 32-channel slice; 33..47 a slice of 32 and one of 16. */
 TEST(Conv, ChannelTails)
 {

@@ -156,7 +156,7 @@ TEST(Flying, NotchesAndSurfaces)
     task.set(RK3588_DPU_RDMA_DATA_CUBE_HEIGHT, kNotchB << 16 | (kH - 1));
     task.set(RK3588_DPU_RDMA_DATA_CUBE_CHANNEL, kC - 1);
     task.set(RK3588_DPU_RDMA_SRC_DMA_CFG, kNotchA << 19);
-    task.set(RK3588_DPU_RDMA_SURF_NOTCH, (kSurfA - kW * kH) * 16);
+    task.set(RK3588_DPU_RDMA_SURF_NOTCH, (kSurfA - kRowA * kH + kNotchA) * 16);
     task.set(RK3588_DPU_RDMA_EW_SURF_STRIDE, kSurfB * 16);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
     for (unsigned c = 0; c < kC; c++) {
@@ -214,6 +214,130 @@ TEST(Flying, CompareByInfinity)
     // 2^-24 - 2^-24 = 0, and 0 * inf is a NaN: the board's program leaves that case open.
     out[3] = 0;
     EXPECT_EQ(out, expected);
+}
+
+// Programs of Rockchip's compiler for elu: x * 3276 + 16380 in front of the table, and int8 for tanh
+// with zero point -1: (q * 21785 + 21785) / 2^9. BN multiplies first; BS adds first.
+TEST(Flying, BnMultipliesThenAdds)
+{
+    FakeHost host;
+    TaskRunner task = Fp16Task(host, 8, 1);
+    std::vector<uint16_t> x = { Half(-10), Half(-1), Half(0), Half(2),
+                                Half(0.5f), Half(-7), Half(-5), Half(3) };
+
+    host.put(kA, x);
+    task.set(RK3588_DPU_DATA_FORMAT, 5u << 29 | 2 << 26 | 2);
+    task.set(RK3588_DPU_BS_OW_CFG, 1 << 2);
+    task.set(RK3588_DPU_DST_SURF_STRIDE, 16);
+    task.set(RK3588_DPU_OUT_CVT_SCALE, 0);
+    task.set(RK3588_DPU_BN_CFG, 0x20040);
+    task.set(RK3588_DPU_BN_ALU_CFG, 0x467ff000);
+    task.set(RK3588_DPU_BN_MUL_CFG, 0x6a66u << 16);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+    auto out = host.get<float>(kOut, 8);
+    for (unsigned i = 0; i < 8; i++) {
+        EXPECT_EQ(out[i], Value(x[i]) * 3276 + 16380) << i;
+    }
+}
+
+TEST(Flying, BnMultipliesThenAddsThenShifts)
+{
+    FakeHost host;
+    TaskRunner task = Fp16Task(host, 8, 1);
+    std::vector<int8_t> q = { -128, -2, -1, 0, 1, 2, 50, 127, 3, 4, 5, 6, 7, 8, 9, 10 };
+
+    host.put(kA, q);
+    task.set(RK3588_DPU_DATA_FORMAT, 4u << 29 | 9 << 10);
+    task.set(RK3588_DPU_DATA_CUBE_CHANNEL, 15 << 16 | 15);
+    task.set(RK3588_DPU_BS_OW_CFG, 3 << 2);
+    task.set(RK3588_DPU_DST_SURF_STRIDE, 16);
+    task.set(RK3588_DPU_OUT_CVT_SCALE, 1);
+    task.set(RK3588_DPU_BN_CFG, 0x20040);
+    task.set(RK3588_DPU_BN_ALU_CFG, 21785);
+    task.set(RK3588_DPU_BN_MUL_CFG, 21785u << 16 | 9 << 8);
+    task.set(RK3588_DPU_RDMA_DATA_CUBE_CHANNEL, 15);
+    task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, 0x7801);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+    auto out = host.get<int32_t>(kOut, 16);
+    for (unsigned i = 0; i < 16; i++) {
+        EXPECT_EQ(out[i], std::nearbyint((q[i] + 1) * 21785 / 512.0)) << i;
+    }
+}
+
+// Two fp32 atoms make one fp16 atom: even surfaces at SRC_BASE, odd ones at EW_BASE (COMB_USE 3), as
+// the last task of Rockchip's softplus reads the one before it.
+TEST(Flying, PairedMainInput)
+{
+    constexpr unsigned kPixels = 6, kChannels = 16;
+    FakeHost host;
+    TaskRunner task = Fp16Task(host, 8 * kPixels, 1);
+    std::vector<float> a(kPixels * kChannels);
+
+    for (unsigned i = 0; i < a.size(); i++) {
+        a[i] = (float)i / 4; // [surface of 4][pixel][4]
+    }
+    host.put(kA, a);
+    task.set(RK3588_DPU_DATA_FORMAT, 2u << 29 | 5 << 26 | 5);
+    task.set(RK3588_DPU_DATA_CUBE_CHANNEL, (kChannels - 1) << 16 | (kChannels - 1));
+    task.set(RK3588_DPU_SURFACE_ADD, kPixels * 16);
+    task.set(RK3588_DPU_RDMA_DATA_CUBE_CHANNEL, kChannels - 1);
+    task.set(RK3588_DPU_RDMA_EW_BASE_ADDR, kA + kPixels * 16);
+    task.set(RK3588_DPU_RDMA_SURF_NOTCH, kPixels * 16);
+    task.set(RK3588_DPU_RDMA_EW_SURF_NOTCH, kPixels * 16);
+    task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, 0x2fba9);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+    auto out = host.get<uint16_t>(kOut, kPixels * kChannels);
+    for (unsigned c = 0; c < kChannels; c++) {
+        for (unsigned p = 0; p < kPixels; p++) {
+            float want = a[(c / 4 * kPixels + p) * 4 + c % 4];
+
+            EXPECT_EQ(Value(out[(c / 8 * kPixels + p) * 8 + c % 8]), want) << c << " " << p;
+        }
+    }
+}
+
+// WDMA_SIZE cuts the stream anew: 3 rows of 4 pixels leave as 3 passes of a column of 4, so pixels
+// can stand apart (Rockchip's bilinear resize writes every second pixel of every second row).
+TEST(Flying, WriterCutsTheStream)
+{
+    FakeHost host;
+    auto a = RandomHalves(3 * 4 * 8, -5, 5, 1);
+    TaskRunner task = Fp16Task(host, 4 * 8, 1);
+
+    host.put(kA, a);
+    task.set(RK3588_DPU_DATA_CUBE_HEIGHT, 2);
+    task.set(RK3588_DPU_RDMA_DATA_CUBE_HEIGHT, 2);
+    task.set(RK3588_DPU_DATA_CUBE_NOTCH_ADDR, 1 << 16 | 1);
+    task.set(RK3588_DPU_WDMA_SIZE_0, 3 * 8 - 1);
+    task.set(RK3588_DPU_WDMA_SIZE_1, 3 << 16);
+    task.set(RK3588_DPU_SURFACE_ADD, 2 * 8 * 16);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+    for (unsigned y = 0; y < 3; y++) {
+        for (unsigned x = 0; x < 4; x++) {
+            std::vector<uint16_t> want(&a[(y * 4 + x) * 8], &a[(y * 4 + x) * 8] + 8);
+
+            EXPECT_EQ(host.get<uint16_t>(kOut + (2 * y * 8 + 2 * x) * 16, 8), want) << y << x;
+        }
+    }
+}
+
+// 16-bit numbers that a program calls int16, with the bits that turn fp16 into fp32 and back set:
+// Rockchip's square root divides so.
+TEST(Flying, HalvesCalledInt16)
+{
+    FakeHost host;
+    auto a = RandomHalves(64, -5, 5, 1), b = RandomHalves(64, 0.5f, 5, 2);
+    TaskRunner task = Fp16Task(host, 64, 0x100303c0);
+
+    host.put(kA, a);
+    host.put(kB, b);
+    task.set(RK3588_DPU_DATA_FORMAT, 1u << 29 | 1 << 26 | 2);
+    task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, 0xf849);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+    auto out = host.get<uint16_t>(kOut, 64);
+    for (unsigned i = 0; i < 64; i++) {
+        EXPECT_EQ(out[i], Half(Value(a[i]) / Value(b[i]))) << i;
+    }
 }
 
 // "a == b" on the board: (a - b) * inf is NaN only for 0; MINUS_EXP 1 makes 32800 of a NaN and
@@ -366,6 +490,30 @@ TEST_F(Lut, TanhOverItsRangeAndBeyond)
         ASSERT_EQ(out[i], Half((float)(Curve(x) / 32768))) << Value(a[i]);
         // Half a step of fp16 below 1, one count rounded down, curvature of 1/128 steps.
         ASSERT_LE(in_range, 0x1p-12 + 0x1p-14) << Value(a[i]);
+    }
+}
+
+// EW_CFG 0x300: behind the table, the maximum with EW operand 0 (Rockchip's sigmoid). In front of it
+// all negative x would give the table's value at 0.
+TEST_F(Lut, MaximumWithZeroBehindTheTable)
+{
+    auto a = RandomHalves(256, -4, 4, 4);
+
+    host.put(kA, a);
+    TaskRunner task = Task(256);
+    for (int i = 0; i < RKNPU_LUT_ENTRIES; i++) {
+        task.job.lut[0][i] = (int16_t)(i - 100); // negative below entry 100
+        task.job.lut[1][i] = (int16_t)(412 + i);
+    }
+    task.set(RK3588_DPU_EW_CFG, 0x300);
+    task.set(RK3588_DPU_OUT_CVT_SHIFT, 0);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+    auto out = host.get<uint16_t>(kOut, 256);
+    for (unsigned i = 0; i < 256; i++) {
+        double x = std::nearbyint(Value(a[i]) * 4096.0);
+
+        EXPECT_EQ(Value(out[i]), Value(Half((float)std::max(0.0, std::floor(x / 32) + 412))))
+            << Value(a[i]);
     }
 }
 

@@ -119,13 +119,19 @@ class PoolRun
             kOut + ((c / atom * p_.OutHeight() + oy) * (p_.OutWidth() + p_.notch) + ox) * 16;
 
         for (unsigned t = 0; t < p_.kh * p_.kw; t++) {
-            double v = At(c, (int)(oy * p_.sy + t / p_.kw) - (int)p_.top,
-                          (int)(ox * p_.sx + t % p_.kw) - (int)p_.left);
+            int y = (int)(oy * p_.sy + t / p_.kw) - (int)p_.top;
+            int x = (int)(ox * p_.sx + t % p_.kw) - (int)p_.left;
+            double v = At(c, y, x);
 
             sum += v;
             float_sum += (float)v;
-            high = std::max(high, v);
-            low = std::min(low, v);
+            if (y >= 0 && x >= 0 && y < (int)p_.height && x < (int)p_.width) {
+                high = std::max(high, v);
+                low = std::min(low, v);
+            }
+        }
+        if (std::isinf(high)) { // padding alone
+            high = low = At(c, -1, -1);
         }
         if (p_.method) {
             expected = p_.method == 1 ? high : low;
