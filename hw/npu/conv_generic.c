@@ -108,18 +108,18 @@ static bool load_surface(Generic *g, const RknpuRun *run, unsigned ky, unsigned 
     bool present = channel < in->channels && (in->pixel_bytes == 16 || surface == 0);
 
     if (row_inside && present &&
-        !rknpu_mem_read(g->state->job->mem, RKNPU_STREAM_FEATURE,
-                        rknpu_cube_address(in, surface, (unsigned)(y / conv->spread_y), (unsigned)first),
-                        g->columns,
-                        (uint64_t)(last - first + 1) * in->pixel_bytes)) {
+        !rknpu_mem_read(
+            g->state->job->mem, RKNPU_STREAM_FEATURE,
+            rknpu_cube_address(in, surface, (unsigned)(y / conv->spread_y), (unsigned)first),
+            g->columns, (uint64_t)(last - first + 1) * in->pixel_bytes)) {
         return false;
     }
     for (unsigned p = 0; p < run->pixels; p++) {
         int64_t spread = x0 + (int64_t)p * conv->stride_x;
         int64_t x = spread / conv->spread_x;
         const uint8_t *pixel = g->columns + (x - first) * in->pixel_bytes;
-        bool right = conv->right_pad_is_zero && spread >= 0 && x >= (int64_t)conv->width_limit &&
-                     on_row;
+        bool right =
+            conv->right_pad_is_zero && spread >= 0 && x >= (int64_t)conv->width_limit && on_row;
 
         g->inside[p] =
             row_inside && spread >= 0 && spread % conv->spread_x == 0 && x >= first && x <= last;
@@ -408,7 +408,7 @@ static RknpuTaskResult compute_row(Generic *g, unsigned y)
 /* PAD_CON1 as a value: int8 takes the low byte, 16-bit types the low half word. */
 static Value pad_value(const Generic *g)
 {
-    uint8_t bits[4] = {(uint8_t)g->conv->pad_bits, (uint8_t)(g->conv->pad_bits >> 8)};
+    uint8_t bits[4] = { (uint8_t)g->conv->pad_bits, (uint8_t)(g->conv->pad_bits >> 8) };
 
     return load(g, g->conv->type, bits, 0);
 }

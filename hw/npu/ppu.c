@@ -3,12 +3,12 @@
  * The pooling unit: maximum, minimum or average over a window, one surface of channels at a time.
  *
  * Pixels outside the map count as the pad value in an average and not at all in a maximum or
- * minimum: Rockchip's compiler pads maxima of negative numbers with 0. The average divides by the whole window, padding
- * included: sum * RECIP_KERNEL_WIDTH * RECIP_KERNEL_HEIGHT / 2^32 with the reciprocals as the
- * program gives them (a program may give others, allbilly/rk3588's global average does). Integers
- * are rounded once, to nearest even: dnhkng/open-rknpu measured that for 2x2 on a board. In the
- * float formats the reciprocals are fp16 numbers; sum, then width, then height, each rounded to
- * fp32.
+ * minimum: Rockchip's compiler pads maxima of negative numbers with 0. The average divides by the
+ * whole window, padding included: sum * RECIP_KERNEL_WIDTH * RECIP_KERNEL_HEIGHT / 2^32 with the
+ * reciprocals as the program gives them (a program may give others, allbilly/rk3588's global
+ * average does). Integers are rounded once, to nearest even: dnhkng/open-rknpu measured that for
+ * 2x2 on a board. In the float formats the reciprocals are fp16 numbers; sum, then width, then
+ * height, each rounded to fp32.
  */
 #include "task.h"
 
@@ -209,7 +209,8 @@ static void check_windows(const RknpuJob *job, const RknpuPool *pool)
         bottom > (uint64_t)pool->input.height + pool->pad_top + pool->pad_bottom) {
         rknpu_report(job, RKNPU_EVENT_GUEST_ERROR, right,
                      "PPU: a window leaves the padded map at %" PRIu64 "x%" PRIu64
-                     "; a chip may hang here", right, bottom);
+                     "; a chip may hang here",
+                     right, bottom);
     }
 }
 

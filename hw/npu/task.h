@@ -70,8 +70,8 @@ typedef struct RknpuConv {
     unsigned stride_x, stride_y;
     unsigned dilation_x, dilation_y; /* distance of taps, at least 1 */
     /*
-     * Deconvolution: the kernel sees a map in which neighbours of the input lie this far apart, with
-     * the pad value between them; 1 = the input itself.
+     * Deconvolution: the kernel sees a map in which neighbours of the input lie this far apart,
+     * with the pad value between them; 1 = the input itself.
      */
     unsigned spread_x, spread_y;
     unsigned pad_left, pad_top;
@@ -297,10 +297,10 @@ typedef enum RknpuTaskKind {
 
 typedef struct RknpuTask {
     RknpuTaskKind kind;
-    RknpuConv conv;   /* CONV */
-    RknpuCube flying; /* FLYING: MRDMA's cube */
-    RknpuDpu dpu;     /* CONV and FLYING */
-    RknpuPool pool;   /* POOL, and when pool_follows */
+    RknpuConv conv;    /* CONV */
+    RknpuCube flying;  /* FLYING: MRDMA's cube */
+    RknpuDpu dpu;      /* CONV and FLYING */
+    RknpuPool pool;    /* POOL, and when pool_follows */
     bool pool_follows; /* CONV and FLYING: the DPU's output goes to the PPU, not to memory */
 } RknpuTask;
 

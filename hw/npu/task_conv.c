@@ -226,8 +226,8 @@ static void decode_reuse(const RknpuJob *job, RknpuConv *conv)
 
 /*
  * DECONV_X/Y_STRIDE hold the number of places between two pixels of the input, as the atrous fields
- * do between two taps. Padding is that of the spread map: kernel size - 1 - the layer's padding, and
- * compilers store the kernel turned around.
+ * do between two taps. Padding is that of the spread map: kernel size - 1 - the layer's padding,
+ * and compilers store the kernel turned around.
  */
 static void decode_deconvolution(const RknpuJob *job, RknpuConv *conv)
 {

@@ -267,9 +267,9 @@ static RknpuType half_word_type(RknpuType proc, RknpuType type)
 }
 
 /*
- * The stream of pixels is what its source makes: the convolution as many as the DPU's cube says, the
- * reader of a DPU-only task as many as it reads. Rockchip's compiler leaves the DPU's cube alone
- * where a short program follows a task of another size.
+ * The stream of pixels is what its source makes: the convolution as many as the DPU's cube says,
+ * the reader of a DPU-only task as many as it reads. Rockchip's compiler leaves the DPU's cube
+ * alone where a short program follows a task of another size.
  */
 static void decode_pixels(const RknpuJob *job, RknpuOutput *out)
 {
@@ -281,8 +281,8 @@ static void decode_pixels(const RknpuJob *job, RknpuOutput *out)
 
 /*
  * WDMA_SIZE tells the writer's own idea of the cube. Rockchip's compiler uses it to give a stream
- * another shape (rows of pixels become passes); where the two do not hold the same number of pixels,
- * as in programs that never write it, the cube's shape stays.
+ * another shape (rows of pixels become passes); where the two do not hold the same number of
+ * pixels, as in programs that never write it, the cube's shape stays.
  */
 static void decode_split(const RknpuJob *job, RknpuOutput *out)
 {

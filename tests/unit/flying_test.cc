@@ -216,13 +216,13 @@ TEST(Flying, CompareByInfinity)
     EXPECT_EQ(out, expected);
 }
 
-// Programs of Rockchip's compiler for elu: x * 3276 + 16380 in front of the table, and int8 for tanh
-// with zero point -1: (q * 21785 + 21785) / 2^9. BN multiplies first; BS adds first.
+// Programs of Rockchip's compiler for elu: x * 3276 + 16380 in front of the table, and int8 for
+// tanh with zero point -1: (q * 21785 + 21785) / 2^9. BN multiplies first; BS adds first.
 TEST(Flying, BnMultipliesThenAdds)
 {
     FakeHost host;
     TaskRunner task = Fp16Task(host, 8, 1);
-    std::vector<uint16_t> x = { Half(-10), Half(-1), Half(0), Half(2),
+    std::vector<uint16_t> x = { Half(-10),  Half(-1), Half(0),  Half(2),
                                 Half(0.5f), Half(-7), Half(-5), Half(3) };
 
     host.put(kA, x);
@@ -264,8 +264,8 @@ TEST(Flying, BnMultipliesThenAddsThenShifts)
     }
 }
 
-// Two fp32 atoms make one fp16 atom: even surfaces at SRC_BASE, odd ones at EW_BASE (COMB_USE 3), as
-// the last task of Rockchip's softplus reads the one before it.
+// Two fp32 atoms make one fp16 atom: even surfaces at SRC_BASE, odd ones at EW_BASE (COMB_USE 3),
+// as the last task of Rockchip's softplus reads the one before it.
 TEST(Flying, PairedMainInput)
 {
     constexpr unsigned kPixels = 6, kChannels = 16;
@@ -493,8 +493,8 @@ TEST_F(Lut, TanhOverItsRangeAndBeyond)
     }
 }
 
-// EW_CFG 0x300: behind the table, the maximum with EW operand 0 (Rockchip's sigmoid). In front of it
-// all negative x would give the table's value at 0.
+// EW_CFG 0x300: behind the table, the maximum with EW operand 0 (Rockchip's sigmoid). In front of
+// it all negative x would give the table's value at 0.
 TEST_F(Lut, MaximumWithZeroBehindTheTable)
 {
     auto a = RandomHalves(256, -4, 4, 4);
