@@ -67,6 +67,7 @@ struct RkIommu {
     uint32_t int_rawstat;
     uint32_t int_mask;
     uint32_t auto_gating;
+    bool hung;
 
     /* Cached page entries, [iova 31:22][iova 21:12]; 0 = not cached. */
     uint32_t *cache[RK_MMU_ENTRIES];
@@ -221,7 +222,7 @@ uint64_t rk_iommu_translate(RkIommu *s, uint32_t iova, uint64_t len, bool write,
     RkMmuWalk result;
 
     QEMU_LOCK_GUARD(&s->lock);
-    if (!rk_iommu_wait_unstalled(s)) {
+    if (!rk_iommu_wait_unstalled(s) || s->hung) {
         return 0;
     }
     if (!(s->status & RK_MMU_STATUS_PAGING_ENABLED)) {
@@ -269,7 +270,17 @@ static void rk_iommu_clear(RkIommu *s)
 void rk_iommu_force_reset(RkIommu *s)
 {
     WITH_QEMU_LOCK_GUARD(&s->lock) {
+        s->hung = false;
         rk_iommu_clear(s);
+    }
+    rk_iommu_update_irq(s);
+}
+
+void rk_iommu_hang(RkIommu *s)
+{
+    WITH_QEMU_LOCK_GUARD(&s->lock) {
+        rk_iommu_clear(s);
+        s->hung = true;
     }
     rk_iommu_update_irq(s);
 }
@@ -287,6 +298,10 @@ uint64_t rk_iommu_unpowered_accesses(const RkIommu *s)
 void rk_iommu_describe(RkIommu *s, GString *out)
 {
     QEMU_LOCK_GUARD(&s->lock);
+    if (s->hung) {
+        g_string_append_printf(out, "%s: hung until its power is switched off\n", s->bank);
+        return;
+    }
     g_string_append_printf(out, "%s: paging %s, %s, directory 0x%" HWADDR_PRIx,
                            s->bank, s->status & RK_MMU_STATUS_PAGING_ENABLED ? "on" : "off",
                            s->status & RK_MMU_STATUS_STALL_ACTIVE ? "stalled" : "not stalled",
@@ -439,7 +454,7 @@ static uint64_t rk_iommu_read(void *opaque, hwaddr offset, unsigned size)
         return 0;
     }
     WITH_QEMU_LOCK_GUARD(&s->lock) {
-        value = rk_iommu_get(s, offset);
+        value = s->hung ? 0 : rk_iommu_get(s, offset);
     }
     trace_rk_iommu_read(s->bank, offset, value);
     return value;
@@ -454,7 +469,9 @@ static void rk_iommu_write(void *opaque, hwaddr offset, uint64_t value, unsigned
     }
     trace_rk_iommu_write(s->bank, offset, value);
     WITH_QEMU_LOCK_GUARD(&s->lock) {
-        rk_iommu_set(s, offset, value);
+        if (!s->hung) {
+            rk_iommu_set(s, offset, value);
+        }
     }
     rk_iommu_update_irq(s);
 }
@@ -543,6 +560,7 @@ static const VMStateDescription vmstate_rk_iommu = {
         VMSTATE_UINT32(int_rawstat, RkIommu),
         VMSTATE_UINT32(int_mask, RkIommu),
         VMSTATE_UINT32(auto_gating, RkIommu),
+        VMSTATE_BOOL(hung, RkIommu),
         VMSTATE_BOOL(powered, RkIommu),
         VMSTATE_UINT64(unpowered_accesses, RkIommu),
         VMSTATE_END_OF_LIST()

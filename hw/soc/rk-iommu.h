@@ -66,8 +66,14 @@ uint64_t rk_iommu_translate(RkIommu *s, uint32_t iova, uint64_t len, bool write,
 /* While `draining`, a stalled bank refuses instead of waiting. Any thread. */
 void rk_iommu_set_draining(RkIommu *s, bool draining);
 
-/* Block reset, as by FORCE_RESET or the CRU. Needs the big lock. */
+/* As FORCE_RESET, which also ends a hang: what power-off leaves. Needs the big lock. */
 void rk_iommu_force_reset(RkIommu *s);
+
+/*
+ * The bank stops: registers read 0 and ignore writes, nothing is translated, and no fault is told.
+ * Needs the big lock.
+ */
+void rk_iommu_hang(RkIommu *s);
 
 /*
  * Whether the registers answer: power, clock and reset of the master that the bank belongs to. An

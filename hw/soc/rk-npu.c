@@ -72,6 +72,7 @@ struct RkNpu {
     char *chip_name;
     MemoryRegion *memory;
     bool strict;
+    bool reset_hangs_mmu;
     char *event_log;
 
     const RknpuChip *chip;
@@ -299,15 +300,19 @@ static const MemoryRegionOps rk_npu_ops = {
 
 /* Reset, power, stop */
 
-/* Block reset and power-off reach the banks of the core too. */
-static void rk_npu_core_and_mmu_reset(RkNpuCore *core, const char *why)
+static void rk_npu_core_reset(RkNpuCore *core, const char *why)
 {
     trace_rk_npu_core_reset(core->index, why);
     rknpu_reset(core->npu->model, core->index);
-    for (unsigned b = 0; b < core->npu->chip->mmu_banks[core->index]; b++) {
-        rk_iommu_force_reset(core->mmu[b]);
-    }
     rk_npu_update_irq(core);
+}
+
+static bool rk_npu_job_active(const RkNpuCore *core)
+{
+    g_autofree RknpuCoreState *st = g_new0(RknpuCoreState, 1);
+
+    rknpu_get_state(core->npu->model, core->index, st);
+    return st->job_active;
 }
 
 static void rk_npu_update_access(RkNpuCore *core)
@@ -327,7 +332,10 @@ static void rk_npu_set_power(void *opaque, int n, int level)
     core->unpowered = !level;
     trace_rk_npu_power(n, level);
     if (core->unpowered) {
-        rk_npu_core_and_mmu_reset(core, "power off");
+        rk_npu_core_reset(core, "power off");
+        for (unsigned b = 0; b < core->npu->chip->mmu_banks[core->index]; b++) {
+            rk_iommu_force_reset(core->mmu[b]);
+        }
     }
     rk_npu_update_access(core);
 }
@@ -340,6 +348,11 @@ static void rk_npu_set_clock(void *opaque, int n, int level)
     rk_npu_update_access(core);
 }
 
+/*
+ * The banks keep their registers. Rockchip's driver resets all cores after a timeout and does not
+ * program the IOMMU again: its detach and attach are of the domain that is attached already, which
+ * the kernel skips; on boards jobs run all the same (docs/hardware-notes.md).
+ */
 static void rk_npu_set_reset(void *opaque, int n, int level)
 {
     RkNpuCore *core = &RK_NPU(opaque)->core[n / RK_NPU_LINES];
@@ -347,7 +360,12 @@ static void rk_npu_set_reset(void *opaque, int n, int level)
 
     core->in_reset = deposit32(core->in_reset, n % RK_NPU_LINES, 1, !!level);
     if (level && !was_asserted) {
-        rk_npu_core_and_mmu_reset(core, "reset line");
+        bool hang = core->npu->reset_hangs_mmu && rk_npu_job_active(core);
+
+        rk_npu_core_reset(core, "reset line");
+        for (unsigned b = 0; hang && b < core->npu->chip->mmu_banks[core->index]; b++) {
+            rk_iommu_hang(core->mmu[b]);
+        }
     }
     rk_npu_update_access(core);
 }
@@ -669,6 +687,7 @@ static const Property rk_npu_properties[] = {
     DEFINE_PROP_STRING("chip", RkNpu, chip_name),
     DEFINE_PROP_LINK("memory", RkNpu, memory, TYPE_MEMORY_REGION, MemoryRegion *),
     DEFINE_PROP_BOOL("strict", RkNpu, strict, false),
+    DEFINE_PROP_BOOL("reset-hangs-mmu", RkNpu, reset_hangs_mmu, false),
     DEFINE_PROP_STRING("event-log", RkNpu, event_log),
 };
 

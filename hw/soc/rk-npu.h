@@ -13,6 +13,8 @@
  *   GPIO inputs           RK_NPU_POWER n (high = on; unconnected = on)
  *                         RK_NPU_CLOCK 2n, 2n + 1: ACLK and HCLK (high = runs; unconnected = runs)
  *                         RK_NPU_RESET 2n, 2n + 1: SRST_A and SRST_H (high = asserted)
+ *   property "reset-hangs-mmu"  a reset line that stops a job leaves the core's IOMMU banks without
+ *                         an answer until the core's power is switched off (default off)
  *   read-only properties  "waiting": what the NPU is doing or waiting for, text
  *                         "stats": JSON, an array of one object a core
  *                         "unpowered-accesses": register accesses while a core was off, without

@@ -2,12 +2,14 @@
 /*
  * SCMI server of Rockchip's boot firmware.
  *
- * Facts: Arm DEN 0056 (SCMI), sections 4.2 (base), 4.6 (clock) and 5.1.2 (shared memory transport);
- * clock numbers from dt-bindings/clock/rockchip,rk3588-cru.h and rockchip,rk3576-cru.h.
+ * Facts: Arm DEN 0056 (SCMI), sections 4.2 (base), 4.6 (clock), 4.8 (reset) and 5.1.2 (shared memory
+ * transport); clock numbers from dt-bindings/clock/rockchip,rk3588-cru.h and rockchip,rk3576-cru.h.
  *
  * Modelled: base protocol 2.0 and clock protocol 1.0 for the clocks that trees of these machines
- * name. A rate that is set is remembered and returned; nothing here runs at that rate.
- * Not modelled: reset protocol, notifications, asynchronous commands.
+ * name. A rate that is set is remembered and returned; nothing here runs at that rate. Reset protocol
+ * 1.0 for the resets of the NPU, which real firmware leaves to the kernel: it is for kernels that have
+ * no clock driver for the chip. The firmware writes the clock and reset unit, as a kernel would.
+ * Not modelled: notifications, asynchronous commands.
  */
 #include "qemu/osdep.h"
 #include "qemu/units.h"
@@ -31,6 +33,7 @@
 
 #define PROTOCOL_BASE  0x10
 #define PROTOCOL_CLOCK 0x14
+#define PROTOCOL_RESET 0x16
 
 /* Messages that every protocol has */
 #define PROTOCOL_VERSION            0
@@ -48,6 +51,11 @@
 #define CLOCK_RATE_SET       5
 #define CLOCK_RATE_GET       6
 #define CLOCK_CONFIG_SET     7
+
+#define RESET_DOMAIN_ATTRIBUTES 3
+#define RESET_DOMAIN            4
+#define RESET_FLAG_AUTONOMOUS 1u
+#define RESET_FLAG_ASSERT     2u
 
 #define SCMI_SUCCESS            0
 #define SCMI_NOT_SUPPORTED      (-1)
@@ -67,11 +75,20 @@ typedef struct RkScmiClock {
     uint64_t boot;     /* Hz, as boot firmware leaves it */
 } RkScmiClock;
 
+/* A bit of a register with a write mask in the upper half. */
+typedef struct RkScmiReset {
+    const char *name;
+    hwaddr reg;
+    unsigned bit;
+} RkScmiReset;
+
 struct RkScmiClass {
     SysBusDeviceClass parent_class;
 
     const RkScmiClock *clocks;
     unsigned clock_count;
+    const RkScmiReset *resets; /* the index is the number */
+    unsigned reset_count;
 };
 
 struct RkScmi {
@@ -109,6 +126,25 @@ static const RkScmiClock rk3576_scmi_clocks[] = {
     { 456, "scmi_clk_gpu", 198 * 1000 * 1000, 950 * 1000 * 1000, 198 * 1000 * 1000 },
 };
 
+#define RK3588_SOFTRST_CON(n) (0xfd7c0000 + 0xa00 + 4 * (n))
+#define RK3576_SOFTRST_CON(n) (0x27200000 + 0xa00 + 4 * (n))
+
+static const RkScmiReset rk3588_scmi_resets[] = {
+    { "srst_a_rknn0", RK3588_SOFTRST_CON(30), 6 },
+    { "srst_a_rknn1", RK3588_SOFTRST_CON(27), 0 },
+    { "srst_a_rknn2", RK3588_SOFTRST_CON(28), 0 },
+    { "srst_h_rknn0", RK3588_SOFTRST_CON(30), 8 },
+    { "srst_h_rknn1", RK3588_SOFTRST_CON(27), 2 },
+    { "srst_h_rknn2", RK3588_SOFTRST_CON(28), 2 },
+};
+
+static const RkScmiReset rk3576_scmi_resets[] = {
+    { "srst_a_rknn0", RK3576_SOFTRST_CON(28), 9 },
+    { "srst_a_rknn1", RK3576_SOFTRST_CON(29), 0 },
+    { "srst_a_cbuf", RK3576_SOFTRST_CON(32), 0 },
+    { "srst_h_cbuf", RK3576_SOFTRST_CON(32), 12 },
+};
+
 static void rk_scmi_put(RkScmiMessage *m, uint32_t word)
 {
     if (m->out_words < SCMI_WORDS) {
@@ -139,7 +175,7 @@ static int rk_scmi_base(RkScmi *s, unsigned message, RkScmiMessage *m)
         rk_scmi_put(m, 0x20000);
         return SCMI_SUCCESS;
     case PROTOCOL_ATTRIBUTES:
-        rk_scmi_put(m, 1 | 1 << 8); /* one protocol, one agent */
+        rk_scmi_put(m, 2 | 1 << 8); /* two protocols, one agent */
         return SCMI_SUCCESS;
     case PROTOCOL_MESSAGE_ATTRIBUTES:
         rk_scmi_put(m, 0);
@@ -154,9 +190,12 @@ static int rk_scmi_base(RkScmi *s, unsigned message, RkScmiMessage *m)
         rk_scmi_put(m, 0);
         return SCMI_SUCCESS;
     case BASE_DISCOVER_LIST_PROTOCOLS:
-        rk_scmi_put(m, m->in[0] == 0);
-        rk_scmi_put(m, m->in[0] == 0 ? PROTOCOL_CLOCK : 0);
-        return m->in[0] <= 1 ? SCMI_SUCCESS : SCMI_INVALID_PARAMETERS;
+        if (m->in[0] > 2) { /* how many of the list to skip */
+            return SCMI_INVALID_PARAMETERS;
+        }
+        rk_scmi_put(m, 2 - m->in[0]);
+        rk_scmi_put(m, (PROTOCOL_CLOCK | PROTOCOL_RESET << 8) >> (8 * m->in[0]));
+        return SCMI_SUCCESS;
     case BASE_DISCOVER_AGENT:
         rk_scmi_put(m, 0);
         rk_scmi_put_name(m, "OSPM");
@@ -250,6 +289,55 @@ static int rk_scmi_clock(RkScmi *s, unsigned message, RkScmiMessage *m)
     }
 }
 
+static void rk_scmi_set_reset(RkScmi *s, const RkScmiReset *reset, bool assert)
+{
+    address_space_stl_le(&s->as, reset->reg, (0x10000u | assert) << reset->bit,
+                         MEMTXATTRS_UNSPECIFIED, NULL);
+}
+
+static int rk_scmi_one_reset(RkScmi *s, unsigned message, RkScmiMessage *m)
+{
+    const RkScmiClass *c = RK_SCMI_GET_CLASS(s);
+    const RkScmiReset *reset;
+
+    if (m->in[0] >= c->reset_count) {
+        return SCMI_NOT_FOUND;
+    }
+    reset = &c->resets[m->in[0]];
+    switch (message) {
+    case RESET_DOMAIN_ATTRIBUTES:
+        rk_scmi_put(m, 0); /* neither asynchronous nor notified */
+        rk_scmi_put(m, UINT32_MAX); /* latency unknown */
+        rk_scmi_put_name(m, reset->name);
+        return SCMI_SUCCESS;
+    case RESET_DOMAIN:
+        rk_scmi_set_reset(s, reset, m->in[1] & (RESET_FLAG_AUTONOMOUS | RESET_FLAG_ASSERT));
+        if (m->in[1] & RESET_FLAG_AUTONOMOUS) {
+            rk_scmi_set_reset(s, reset, false);
+        }
+        return SCMI_SUCCESS;
+    default:
+        return SCMI_NOT_SUPPORTED;
+    }
+}
+
+static int rk_scmi_reset(RkScmi *s, unsigned message, RkScmiMessage *m)
+{
+    switch (message) {
+    case PROTOCOL_VERSION:
+        rk_scmi_put(m, 0x10000);
+        return SCMI_SUCCESS;
+    case PROTOCOL_ATTRIBUTES:
+        rk_scmi_put(m, RK_SCMI_GET_CLASS(s)->reset_count);
+        return SCMI_SUCCESS;
+    case PROTOCOL_MESSAGE_ATTRIBUTES:
+        rk_scmi_put(m, 0);
+        return m->in[0] <= RESET_DOMAIN ? SCMI_SUCCESS : SCMI_NOT_FOUND;
+    default:
+        return rk_scmi_one_reset(s, message, m);
+    }
+}
+
 static uint32_t rk_scmi_load(RkScmi *s, unsigned offset)
 {
     return address_space_ldl_le(&s->as, s->shmem + offset, MEMTXATTRS_UNSPECIFIED, NULL);
@@ -275,6 +363,9 @@ void rk_scmi_ring(RkScmi *s)
         break;
     case PROTOCOL_CLOCK:
         status = rk_scmi_clock(s, HEADER_MESSAGE(header), &m);
+        break;
+    case PROTOCOL_RESET:
+        status = rk_scmi_reset(s, HEADER_MESSAGE(header), &m);
         break;
     default:
         status = SCMI_NOT_SUPPORTED;
@@ -358,6 +449,8 @@ static void rk3588_scmi_class_init(ObjectClass *klass, void *data)
 
     c->clocks = rk3588_scmi_clocks;
     c->clock_count = ARRAY_SIZE(rk3588_scmi_clocks);
+    c->resets = rk3588_scmi_resets;
+    c->reset_count = ARRAY_SIZE(rk3588_scmi_resets);
 }
 
 static void rk3576_scmi_class_init(ObjectClass *klass, void *data)
@@ -366,6 +459,8 @@ static void rk3576_scmi_class_init(ObjectClass *klass, void *data)
 
     c->clocks = rk3576_scmi_clocks;
     c->clock_count = ARRAY_SIZE(rk3576_scmi_clocks);
+    c->resets = rk3576_scmi_resets;
+    c->reset_count = ARRAY_SIZE(rk3576_scmi_resets);
 }
 
 static const TypeInfo rk_scmi_types[] = {

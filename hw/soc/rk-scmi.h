@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The System Control and Management Interface (SCMI) of Rockchip's boot firmware: clock protocol
- * over a shared-memory channel that is rung by an SMC.
+ * The System Control and Management Interface (SCMI) of Rockchip's boot firmware: clock and reset
+ * protocol over a shared-memory channel that is rung by an SMC.
  *
  * QOM interface
- *   property "memory"  link to the MemoryRegion that the channel lies in
+ *   property "memory"  link to the MemoryRegion that the channel and the chip's registers lie in
  *   property "shmem"   physical address of the channel, RK_SCMI_SHMEM_SIZE bytes
  */
 #ifndef RK_SCMI_H

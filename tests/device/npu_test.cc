@@ -141,7 +141,37 @@ TEST_F(Npu, SoftResetClearsTheCoreItNames)
     q->write(softrst30, 1u << 22);
     EXPECT_EQ(q->read(core[0] + RK3588_PC_INTERRUPT_MASK), 0x1ffffu) << "TRM reset value";
     EXPECT_EQ(q->read(core[1] + RK3588_PC_INTERRUPT_MASK), 0x300u) << "another core";
+    EXPECT_EQ(q->read(banks[0] + DTE_ADDR), 0x1000u) << "docs/hardware-notes.md: reset and IOMMU";
+}
+
+TEST_F(Npu, PowerOffClearsTheIommu)
+{
+    q->write(banks[2] + DTE_ADDR, 0x1000);
+    q->write(pmu + 0x14c, 1u << 20 | 1u << 4); /* NPU1 */
+    q->write(pmu + 0x14c, 1u << 20);
+    EXPECT_EQ(q->read(banks[2] + DTE_ADDR), 0u);
+}
+
+/* gahingwoo/linux-rk3576-npu, v9 of the rocket series: "MMU_DTE_ADDR is not functioning". */
+TEST_F(Npu, ResetOfAJobMayHangTheIommuUntilPowerOff)
+{
+    const uint64_t softrst30 = cru + 0xa00 + 4 * 30;
+
+    boot({"-global", "rk-npu.reset-hangs-mmu=on"});
+    q->write(softrst30, 1u << 22 | 1u << 6);
+    q->write(softrst30, 1u << 22);
+    q->write(banks[0] + DTE_ADDR, 0xcafebabe);
+    EXPECT_EQ(q->read(banks[0] + DTE_ADDR), 0xcafebab0u) << "no job was stopped";
+    start(*q, 0, 0xf8000000, 10); /* no memory there */
+    ASSERT_TRUE(finished(0, 0x1000, 0x1000)) << "DMA read error";
+    q->write(softrst30, 1u << 22 | 1u << 6);
+    q->write(softrst30, 1u << 22);
+    q->write(banks[0] + DTE_ADDR, 0xcafebabe);
     EXPECT_EQ(q->read(banks[0] + DTE_ADDR), 0u);
+    q->write(pmu + 0x14c, 1u << 19 | 1u << 3); /* NPUTOP, the domain of core 0 */
+    q->write(pmu + 0x14c, 1u << 19);
+    q->write(banks[0] + DTE_ADDR, 0xcafebabe);
+    EXPECT_EQ(q->read(banks[0] + DTE_ADDR), 0xcafebab0u);
 }
 
 TEST_F(Npu, MachineResetClearsEverything)
