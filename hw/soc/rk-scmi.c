@@ -2,13 +2,15 @@
 /*
  * SCMI server of Rockchip's boot firmware.
  *
- * Facts: Arm DEN 0056 (SCMI), sections 4.2 (base), 4.6 (clock), 4.8 (reset) and 5.1.2 (shared memory
- * transport); clock numbers from dt-bindings/clock/rockchip,rk3588-cru.h and rockchip,rk3576-cru.h.
+ * Facts: Arm DEN 0056 (SCMI), sections 4.2 (base), 4.6 (clock), 4.8 (reset) and 5.1.2 (shared
+ * memory transport); clock numbers from dt-bindings/clock/rockchip,rk3588-cru.h and
+ * rockchip,rk3576-cru.h.
  *
  * Modelled: base protocol 2.0 and clock protocol 1.0 for the clocks that trees of these machines
- * name. A rate that is set is remembered and returned; nothing here runs at that rate. Reset protocol
- * 1.0 for the resets of the NPU, which real firmware leaves to the kernel: it is for kernels that have
- * no clock driver for the chip. The firmware writes the clock and reset unit, as a kernel would.
+ * name. A rate that is set is remembered and returned; nothing here runs at that rate. Reset
+ * protocol 1.0 for the resets of the NPU, which real firmware leaves to the kernel: it is for
+ * kernels that have no clock driver for the chip. The firmware writes the clock and reset unit, as
+ * a kernel would.
  * Not modelled: notifications, asynchronous commands.
  */
 #include "qemu/osdep.h"
