@@ -46,28 +46,43 @@ static void stage_pair(int16_t *restrict to, const uint8_t *restrict upper,
     }
 }
 
-/* 4 kernels by 16 channels to [channel quad][kernel][4], quads 4 * GROUP bytes apart; `quads` are
- * wanted. */
-INLINE void pack4(uint8_t *to, const uint8_t *from, size_t width, unsigned count, unsigned quads)
+/*
+ * 16 kernels by 16 channels to [channel quad][kernel][4], quads 4 * GROUP bytes apart; the first
+ * `quads` are wanted. Kernels from `count` on are zeros. Register i has kernel 4 * lane + i.
+ */
+INLINE void pack16(uint8_t *to, const uint8_t *from, size_t width, const unsigned count,
+                   unsigned quads)
 {
-    const __m128i sign = _mm_set1_epi8((char)0x80);
-    __m128i row[4], t[4], out[4];
+    const __m512i sign = _mm512_set1_epi8((char)0x80);
+    __m512i k[4], t[4];
 
-    for (unsigned k = 0; k < 4; k++) {
-        row[k] = k < count
-                     ? _mm_xor_si128(_mm_loadu_si128((const __m128i *)(from + k * width)), sign)
-                     : sign;
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < 4; i++) {
+        k[i] = _mm512_setzero_si512();
+#pragma GCC unroll 4
+        for (unsigned lane = 0; lane < 4; lane++) {
+            if (4 * lane + i < count) {
+                const uint8_t *row = from + (4 * lane + i) * width;
+
+                k[i] = _mm512_mask_broadcast_i32x4(k[i], (__mmask16)(0xf << 4 * lane),
+                                                   _mm_loadu_si128((const __m128i *)row));
+            }
+        }
+        k[i] = _mm512_xor_si512(k[i], sign);
     }
-    t[0] = _mm_unpacklo_epi32(row[0], row[1]);
-    t[1] = _mm_unpackhi_epi32(row[0], row[1]);
-    t[2] = _mm_unpacklo_epi32(row[2], row[3]);
-    t[3] = _mm_unpackhi_epi32(row[2], row[3]);
-    out[0] = _mm_unpacklo_epi64(t[0], t[2]);
-    out[1] = _mm_unpackhi_epi64(t[0], t[2]);
-    out[2] = _mm_unpacklo_epi64(t[1], t[3]);
-    out[3] = _mm_unpackhi_epi64(t[1], t[3]);
-    for (unsigned q = 0; q < quads; q++) {
-        _mm_storeu_si128((__m128i *)(to + (size_t)q * 4 * GROUP), out[q]);
+    t[0] = _mm512_unpacklo_epi32(k[0], k[1]);
+    t[1] = _mm512_unpackhi_epi32(k[0], k[1]);
+    t[2] = _mm512_unpacklo_epi32(k[2], k[3]);
+    t[3] = _mm512_unpackhi_epi32(k[2], k[3]);
+    k[0] = _mm512_unpacklo_epi64(t[0], t[2]);
+    k[1] = _mm512_unpackhi_epi64(t[0], t[2]);
+    k[2] = _mm512_unpacklo_epi64(t[1], t[3]);
+    k[3] = _mm512_unpackhi_epi64(t[1], t[3]);
+#pragma GCC unroll 4
+    for (unsigned q = 0; q < 4; q++) {
+        if (q < quads) {
+            _mm512_storeu_si512(to + (size_t)q * 4 * GROUP, k[q]);
+        }
     }
 }
 
@@ -76,6 +91,10 @@ static void pack(void *restrict to, const RknpuInt8Weights *w)
 {
     uint8_t *packed = to;
 
+    if (w->count == 0) {
+        memset(to, 0x80, (size_t)w->taps * w->depth * GROUP);
+        return;
+    }
     for (unsigned t = 0; t < w->taps; t++) {
         for (unsigned c = 0; c < w->depth; c += 16) {
             unsigned slice = c / 32;
@@ -84,10 +103,13 @@ static void pack(void *restrict to, const RknpuInt8Weights *w)
             const uint8_t *from = w->memory + (size_t)slice * 32 * w->in_memory * w->taps +
                                   ((size_t)t * w->in_memory + w->first) * width + c % 32;
 
-            for (unsigned k = 0; k < GROUP; k += 4) {
-                unsigned count = k < w->count ? w->count - k : 0;
-
-                pack4(packed + k * 4, count ? from + (size_t)k * width : NULL, width, count, quads);
+            if (w->count == GROUP) {
+                pack16(packed, from, width, 16, quads);
+                pack16(packed + 64, from + 16 * width, width, 16, quads);
+            } else {
+                pack16(packed, from, width, w->count, quads);
+                pack16(packed + 64, from + 16 * width, width, w->count < 16 ? 0 : w->count - 16,
+                       quads);
             }
             packed += (size_t)quads * 4 * GROUP;
         }
@@ -327,17 +349,15 @@ static void sum(int32_t *restrict sums, const uint8_t *restrict staged, size_t s
     }
 }
 
-/*
- * The loop fetches its share of d->next into the second cache; asking for a line several times
- * costs less than counting.
- */
-INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels)
+/* Memory that tiles fetch into the second cache while they compute, `step` bytes on each turn. */
+typedef struct Fetch {
+    const char *at;
+    size_t step; /* asking for a line several times costs less than counting */
+} Fetch;
+
+INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels, Fetch *fetch)
 {
     const size_t step = d->pixel_step;
-    const size_t turns = (size_t)d->kernel_height * d->kernel_width * d->depth / 4;
-    const size_t share = d->next_bytes * pixels / d->pixels;
-    const size_t next_step = share / turns + 1;
-    const char *next = (const char *)d->next + d->next_bytes * pixel / d->pixels;
     const uint8_t *w = d->weights;
     __m512i lo[TILE], hi[TILE];
 
@@ -359,8 +379,8 @@ INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels
             for (unsigned i = 0; i < d->depth; i += 4, a += 4, b += 4, c += 4, w += 4 * GROUP) {
                 const __m512i w0 = _mm512_loadu_si512(w), w1 = _mm512_loadu_si512(w + 64);
 
-                _mm_prefetch(next, _MM_HINT_T1);
-                next += next_step;
+                _mm_prefetch(fetch->at, _MM_HINT_T1);
+                fetch->at += fetch->step;
 #pragma GCC unroll 8
                 for (unsigned p = 0; p < pixels; p++) {
                     const __m512i x = quad(p < 3   ? a + p * step
@@ -377,28 +397,35 @@ INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels
     finish(&d->out, 1, hi, pixel, pixels, GROUP);
 }
 
-/* Calls tile_function(d, pixel, width) with a constant width; tiles are nearly equal. */
-#define FOR_TILES(d, tile_function)                                                                \
+/* Calls tile_function(d, pixel, width, ...) with a constant width; tiles are nearly equal. */
+#define FOR_TILES(d, tile_function, ...)                                                           \
     for (unsigned pixel = 0, tiles = ((d)->pixels + TILE - 1) / TILE, width; tiles;                \
          tiles--, pixel += width) {                                                                \
         width = ((d)->pixels - pixel + tiles - 1) / tiles;                                         \
         switch (width) {                                                                           \
-            CASE(8, d, tile_function)                                                              \
-            CASE(7, d, tile_function)                                                              \
-            CASE(6, d, tile_function)                                                              \
-            CASE(5, d, tile_function)                                                              \
-            CASE(4, d, tile_function)                                                              \
-            CASE(3, d, tile_function)                                                              \
-            CASE(2, d, tile_function)                                                              \
-            CASE(1, d, tile_function)                                                              \
+            CASE(8, d, tile_function, ##__VA_ARGS__)                                               \
+            CASE(7, d, tile_function, ##__VA_ARGS__)                                               \
+            CASE(6, d, tile_function, ##__VA_ARGS__)                                               \
+            CASE(5, d, tile_function, ##__VA_ARGS__)                                               \
+            CASE(4, d, tile_function, ##__VA_ARGS__)                                               \
+            CASE(3, d, tile_function, ##__VA_ARGS__)                                               \
+            CASE(2, d, tile_function, ##__VA_ARGS__)                                               \
+            CASE(1, d, tile_function, ##__VA_ARGS__)                                               \
         }                                                                                          \
     }
-#define CASE(n, d, tile_function)                                                                  \
+#define CASE(n, d, tile_function, ...)                                                             \
     case n:                                                                                        \
-        tile_function(d, pixel, n);                                                                \
+        tile_function(d, pixel, n, ##__VA_ARGS__);                                                 \
         break;
 
-static void direct(const RknpuInt8Direct *d){ FOR_TILES(d, tile) }
+static void direct(const RknpuInt8Direct *d)
+{
+    size_t turns =
+        (d->pixels + TILE - 1) / TILE * (size_t)d->kernel_height * d->kernel_width * d->depth / 4;
+    Fetch fetch = { .at = (const char *)d->next, .step = d->next_bytes / turns + 1 };
+
+    FOR_TILES(d, tile, &fetch)
+}
 
 /* Sums of 16 kernels from eight registers of two kernels each. */
 INLINE __m512i reduce(const __m512i *acc)
