@@ -6,7 +6,6 @@
  *   fp16 [RUNS [ISA]]
  */
 #include <glib.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -88,12 +87,12 @@ static void run(RknpuJob *job, BenchMemory *memory)
     }
 }
 
-/* Best of the runs beside the best peak between them, as in the int8 bench. */
+/* Medians of the runs and of the peaks between them. */
 static void measure(BenchReport *report, const Product *p, BenchMemory *memory,
                     const RknpuConfig *config, unsigned runs)
 {
     RknpuJob *job = g_new0(RknpuJob, 1);
-    double best = INFINITY, peak = 0;
+    double rates[MAX_RUNS], peaks[MAX_RUNS], peak;
 
     job->chip = &rknpu_rk3588;
     job->config = config;
@@ -104,10 +103,11 @@ static void measure(BenchReport *report, const Product *p, BenchMemory *memory,
         uint64_t start = bench_thread_ns();
 
         run(job, memory);
-        best = MIN(best, (double)(bench_thread_ns() - start));
-        peak = MAX(peak, bench_peak_fma(config->force_isa));
+        rates[i] = (double)p->m * p->k * p->n / (double)(bench_thread_ns() - start);
+        peaks[i] = bench_peak_fma(config->force_isa);
     }
-    bench_report_add(report, p->name, (double)p->m * p->k * p->n / best, "GMAC/s",
+    peak = bench_median(peaks, runs);
+    bench_report_add(report, p->name, bench_median(rates, runs), "GMAC/s",
                      peak > 0 ? "fp32 FMA peak" : NULL, peak);
     g_free(job);
 }

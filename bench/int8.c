@@ -90,25 +90,22 @@ static void bench_net(BenchReport *report, BenchMemory *memory, const RknpuConfi
                      NAN);
 }
 
-/*
- * Best of the runs, each beside a measurement of the peak: on a host with other work both lose some
- * runs to it, and only the undisturbed ones say what the code does.
- */
+/* Medians of the runs and of the peaks measured between them. */
 static double layer_rate(BenchLayer *layer, BenchMemory *memory, unsigned isa, unsigned runs,
                          double *peak)
 {
-    double best = INFINITY;
+    double rates[MAX_RUNS], peaks[MAX_RUNS];
 
-    *peak = 0;
     bench_layer_run(layer, memory);
     for (unsigned run = 0; run < runs; run++) {
         uint64_t start = bench_thread_ns();
 
         bench_layer_run(layer, memory);
-        best = MIN(best, (double)(bench_thread_ns() - start));
-        *peak = MAX(*peak, bench_peak_int8(isa));
+        rates[run] = layer->macs / (double)(bench_thread_ns() - start);
+        peaks[run] = bench_peak_int8(isa);
     }
-    return layer->macs / best;
+    *peak = bench_median(peaks, runs);
+    return bench_median(rates, runs);
 }
 
 static void bench_layers(BenchReport *report, BenchMemory *memory, const RknpuConfig *config,
@@ -117,17 +114,16 @@ static void bench_layers(BenchReport *report, BenchMemory *memory, const RknpuCo
     static const struct {
         unsigned channels, kernels, size, kernel;
     } shapes[] = {
-        {64, 128, 56, 1}, {256, 256, 28, 1}, {512, 512, 14, 1}, {1024, 1024, 7, 1},
-        {64, 64, 56, 3},  {128, 128, 28, 3}, {256, 256, 14, 3}, {512, 512, 7, 3},
+        { 64, 128, 56, 1 }, { 256, 256, 28, 1 }, { 512, 512, 14, 1 }, { 1024, 1024, 7, 1 },
+        { 64, 64, 56, 3 },  { 128, 128, 28, 3 }, { 256, 256, 14, 3 }, { 512, 512, 7, 3 },
     };
     const char *what = bench_peak_name(config->force_isa);
 
     for (unsigned i = 0; i < G_N_ELEMENTS(shapes); i++) {
         unsigned kernel = shapes[i].kernel, size = shapes[i].size;
-        g_autofree char *name =
-            g_strdup_printf("%ux%u %ux%ux%u -> %u", kernel, kernel, size, size, shapes[i].channels,
-                            shapes[i].kernels);
-        BenchLayer layer = {.name = name, .channels = shapes[i].channels, .size = size};
+        g_autofree char *name = g_strdup_printf("%ux%u %ux%ux%u -> %u", kernel, kernel, size, size,
+                                                shapes[i].channels, shapes[i].kernels);
+        BenchLayer layer = { .name = name, .channels = shapes[i].channels, .size = size };
         uint32_t mark = memory->next;
         double rate, peak;
 
@@ -177,8 +173,8 @@ static int32_t naive_conv(const BenchLayer *l, const int8_t *input, const int8_t
 static void bench_portable(BenchReport *report, BenchMemory *memory, unsigned runs)
 {
     int32_t keep = 0;
-    RknpuConfig config = {.force_isa = RKNPU_ISA_PORTABLE};
-    BenchLayer layer = {.name = "portable", .channels = 64, .kernels = 64, .size = 14};
+    RknpuConfig config = { .force_isa = RKNPU_ISA_PORTABLE };
+    BenchLayer layer = { .name = "portable", .channels = 64, .kernels = 64, .size = 14 };
     double ours, best = INFINITY, peak;
 
     layer.kernel = 3;
@@ -191,11 +187,11 @@ static void bench_portable(BenchReport *report, BenchMemory *memory, unsigned ru
         uint64_t start = bench_thread_ns();
 
         keep ^= naive_conv(&layer, (int8_t *)memory->bytes + layer.input,
-                          (int8_t *)memory->bytes + layer.weights);
+                           (int8_t *)memory->bytes + layer.weights);
         best = MIN(best, (double)(bench_thread_ns() - start));
     }
-    bench_report_add(report, "portable kernels, 3x3 14x14x64 -> 64", ours, "GMAC/s",
-                     "plain loops", layer.macs / best);
+    bench_report_add(report, "portable kernels, 3x3 14x14x64 -> 64", ours, "GMAC/s", "plain loops",
+                     layer.macs / best);
     __asm__ volatile("" ::"r"(keep)); /* the loops have a result, so they stay */
 }
 
@@ -213,8 +209,8 @@ static unsigned isa_by_name(const char *name)
 int main(int argc, char **argv)
 {
     unsigned runs = bench_runs(argc, argv, 21, MAX_RUNS);
-    RknpuConfig config = {.force_isa = rknpu_isa_choose(argc > 2 ? isa_by_name(argv[2]) : 0)};
-    BenchMemory memory = {.bytes = g_malloc0(MEMORY), .size = MEMORY};
+    RknpuConfig config = { .force_isa = rknpu_isa_choose(argc > 2 ? isa_by_name(argv[2]) : 0) };
+    BenchMemory memory = { .bytes = g_malloc0(MEMORY), .size = MEMORY };
     BenchReport *report = bench_report_new("int8");
 
     printf("int8 kernels: %s\n", rknpu_isa_name(config.force_isa));

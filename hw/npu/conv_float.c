@@ -6,7 +6,7 @@
  *   block of output pixels       gathered once: [pixel][ky][kx][channel] fp32          (features)
  *     panel of 16 kernels        repacked once a block: [ky][kx][channel][16] fp32     (weights)
  *       piece of the sum         short enough that its weights stay in the first cache
- *         6 pixels               kernels->dot_fp16()
+ *         a few pixels           kernels->dot_fp16()
  *     DPU                        runs of the panel's 16 output channels
  *
  * Blocks are as large as fits a few MiB, so ordinary layers are one block and every operand is
@@ -227,9 +227,9 @@ static void multiply(const FloatConv *f, unsigned pixels)
     for (size_t at = 0; at < f->depth; at += PIECE) {
         size_t length = MIN((size_t)PIECE, f->depth - at);
 
-        for (unsigned p = 0; p < pixels; p += RKNPU_FLOAT_ROWS) {
+        for (unsigned p = 0; p < pixels; p += f->kernels->rows) {
             dot(f->acc + (size_t)p * LANES, f->a + p * f->stride + at, f->stride, f->b + at * LANES,
-                length, MIN(RKNPU_FLOAT_ROWS, pixels - p));
+                length, MIN(f->kernels->rows, pixels - p));
         }
     }
 }
@@ -451,8 +451,8 @@ static void prepare(FloatConv *f)
     }
     f->depth = (size_t)f->taps * conv->tap_channels;
     f->stride = f->depth + 16;
-    fit = (unsigned)(BLOCK_FLOATS / f->stride) / RKNPU_FLOAT_ROWS * RKNPU_FLOAT_ROWS;
-    f->block = CLAMP(fit, RKNPU_FLOAT_ROWS, BLOCK_PIXELS);
+    fit = (unsigned)(BLOCK_FLOATS / f->stride) / f->kernels->rows * f->kernels->rows;
+    f->block = CLAMP(fit, f->kernels->rows, BLOCK_PIXELS);
     f->pad = element(conv->type, conv->pad_bits);
     f->layout = rknpu_int8_output_layout(f->out);
     f->plain = f->layout != RKNPU_LAYOUT_OTHER && rknpu_dpu_float_stores_only(f->dpu->dpu);
@@ -498,8 +498,9 @@ const RknpuFloatKernels *rknpu_float_kernels(const RknpuConfig *config)
     switch (rknpu_isa_choose(config->force_isa)) {
 #if defined(__x86_64__)
     case RKNPU_ISA_AVX2:
-    case RKNPU_ISA_AVX512:
         return &rknpu_float_avx2;
+    case RKNPU_ISA_AVX512:
+        return &rknpu_float_avx512;
 #elif defined(__aarch64__)
     case RKNPU_ISA_NEON:
         return &rknpu_float_neon;

@@ -11,6 +11,7 @@
 
 extern "C" {
 #include "kernels/float.h"
+#include "kernels/isa.h"
 #include "types.h"
 }
 
@@ -31,9 +32,11 @@ std::vector<const RknpuFloatKernels *> HostKernels()
     std::vector<const RknpuFloatKernels *> sets;
 
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-        __builtin_cpu_supports("f16c")) {
+    if (rknpu_isa_available(RKNPU_ISA_AVX2)) {
         sets.push_back(&rknpu_float_avx2);
+    }
+    if (rknpu_isa_available(RKNPU_ISA_AVX512)) {
+        sets.push_back(&rknpu_float_avx512);
     }
 #elif defined(__aarch64__)
     sets.push_back(&rknpu_float_neon);
@@ -90,7 +93,7 @@ TEST(FloatKernels, PortableSumsInOrder)
     SCOPED_TRACE(testing::Message() << "RKNPU_TEST_SEED=" << seed);
 
     for (size_t depth : { 0, 1, 7, 33 }) {
-        unsigned rows = 1 + random() % RKNPU_FLOAT_ROWS;
+        unsigned rows = 1 + random() % rknpu_float_portable.rows;
         std::vector<float> a = RandomFloats(random, rows * (depth + 3), false);
         std::vector<float> b = RandomFloats(random, depth * kLanes, false);
         std::vector<float> acc = RandomFloats(random, rows * kLanes, false), expected = acc;
@@ -123,7 +126,7 @@ TEST(FloatKernels, EverySetEqualsPortable)
             SCOPED_TRACE(testing::Message()
                          << set->name << " RKNPU_TEST_SEED=" << seed - (unsigned)round);
             bool wild = round % 4 == 0;
-            unsigned rows = 1 + random() % RKNPU_FLOAT_ROWS;
+            unsigned rows = 1 + random() % set->rows;
             size_t depth = random() % 70, stride = depth + random() % 20;
             std::vector<float> a = RandomFloats(random, rows * stride + 1, wild);
             std::vector<float> b = RandomFloats(random, depth * kLanes, wild);

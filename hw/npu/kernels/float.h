@@ -14,12 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RKNPU_FLOAT_LANES                                                                          \
-    16                     /* output channels of one panel: a kernel group of the 16-bit formats */
-#define RKNPU_FLOAT_ROWS 6 /* pixels that one call of dot() may take */
+/* Output channels of one panel: a kernel group of the 16-bit formats. */
+#define RKNPU_FLOAT_LANES 16
 
 typedef struct RknpuFloatKernels {
     const char *name;
+    unsigned rows; /* pixels that one call of dot_fp16() may take */
 
     /* fp16 -> fp32, `n` consecutive elements. */
     void (*load_fp16)(float *to, const uint8_t *from, size_t n);
@@ -35,7 +35,7 @@ typedef struct RknpuFloatKernels {
 
     /*
      * acc[row][lane] += a[row][i] * b[i][lane] for i = 0 .. depth - 1, with fp16 values in a and b.
-     * rows <= RKNPU_FLOAT_ROWS; a_stride in elements; acc rows are RKNPU_FLOAT_LANES apart.
+     * rows <= the set's; a_stride in elements; acc rows are RKNPU_FLOAT_LANES apart.
      */
     void (*dot_fp16)(float *acc, const float *a, size_t a_stride, const float *b, size_t depth,
                      unsigned rows);
@@ -43,7 +43,14 @@ typedef struct RknpuFloatKernels {
 
 extern const RknpuFloatKernels rknpu_float_portable;
 #if defined(__x86_64__)
-extern const RknpuFloatKernels rknpu_float_avx2; /* needs AVX2, FMA and F16C */
+extern const RknpuFloatKernels rknpu_float_avx2;   /* needs AVX2, FMA and F16C */
+extern const RknpuFloatKernels rknpu_float_avx512; /* needs AVX-512 F as well */
+
+/* Members of rknpu_float_avx2 that rknpu_float_avx512 shares. */
+void rknpu_float_avx2_load_fp16(float *to, const uint8_t *from, size_t n);
+void rknpu_float_avx2_store_fp16(uint8_t *to, const float *from, size_t n);
+void rknpu_float_avx2_pack_fp16(float *to, const uint8_t *from, unsigned kernels,
+                                unsigned channels);
 #elif defined(__aarch64__)
 extern const RknpuFloatKernels rknpu_float_neon;
 #endif

@@ -6,7 +6,7 @@
 
 #include "types.h"
 
-static void load_fp16(float *restrict to, const uint8_t *restrict from, size_t n)
+void rknpu_float_avx2_load_fp16(float *restrict to, const uint8_t *restrict from, size_t n)
 {
     size_t i = 0;
 
@@ -16,7 +16,7 @@ static void load_fp16(float *restrict to, const uint8_t *restrict from, size_t n
     rknpu_float_portable.load_fp16(to + i, from + 2 * i, n - i);
 }
 
-static void store_fp16(uint8_t *restrict to, const float *restrict from, size_t n)
+void rknpu_float_avx2_store_fp16(uint8_t *restrict to, const float *restrict from, size_t n)
 {
     size_t i = 0;
 
@@ -58,8 +58,8 @@ static void transpose8(float *to, const uint8_t *from, size_t from_stride)
     }
 }
 
-static void pack_fp16(float *restrict to, const uint8_t *restrict from, unsigned kernels,
-                      unsigned channels)
+void rknpu_float_avx2_pack_fp16(float *restrict to, const uint8_t *restrict from, unsigned kernels,
+                                unsigned channels)
 {
     size_t stride = 2 * (size_t)channels;
 
@@ -139,8 +139,9 @@ static void dot_fp16(float *restrict acc, const float *restrict a, size_t a_stri
 
 const RknpuFloatKernels rknpu_float_avx2 = {
     .name = "avx2",
-    .load_fp16 = load_fp16,
-    .store_fp16 = store_fp16,
-    .pack_fp16 = pack_fp16,
+    .rows = 6,
+    .load_fp16 = rknpu_float_avx2_load_fp16,
+    .store_fp16 = rknpu_float_avx2_store_fp16,
+    .pack_fp16 = rknpu_float_avx2_pack_fp16,
     .dot_fp16 = dot_fp16,
 };

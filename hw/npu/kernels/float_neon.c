@@ -6,7 +6,7 @@
 
 #include "types.h"
 
-enum { VECTORS = RKNPU_FLOAT_LANES / 4 };
+enum { ROWS = 6, VECTORS = RKNPU_FLOAT_LANES / 4 };
 
 static void load_fp16(float *restrict to, const uint8_t *restrict from, size_t n)
 {
@@ -47,7 +47,7 @@ static inline __attribute__((always_inline)) void dot_rows(float *restrict acc,
                                                            const float *restrict b, size_t depth,
                                                            const int rows)
 {
-    float32x4_t sum[RKNPU_FLOAT_ROWS][VECTORS];
+    float32x4_t sum[ROWS][VECTORS];
 
     for (int r = 0; r < rows; r++) {
         for (int v = 0; v < VECTORS; v++) {
@@ -88,6 +88,7 @@ static void dot_fp16(float *restrict acc, const float *restrict a, size_t a_stri
 
 const RknpuFloatKernels rknpu_float_neon = {
     .name = "neon",
+    .rows = ROWS,
     .load_fp16 = load_fp16,
     .store_fp16 = store_fp16,
     .pack_fp16 = pack_fp16,

@@ -56,6 +56,7 @@ void rknpu_float_dot(float *restrict acc, const float *restrict a, size_t a_stri
 
 const RknpuFloatKernels rknpu_float_portable = {
     .name = "portable",
+    .rows = 6,
     .load_fp16 = load_fp16,
     .store_fp16 = store_fp16,
     .pack_fp16 = pack_fp16,
