@@ -26,6 +26,7 @@ RknpuRound rknpu_round_mode(const RknpuJob *job, RknpuFieldId bit, RknpuRound mo
 RknpuTaskResult rknpu_decode_conv(const RknpuJob *job, RknpuConv *conv);
 RknpuTaskResult rknpu_decode_dpu(const RknpuJob *job, RknpuTask *task);
 RknpuTaskResult rknpu_decode_flying(const RknpuJob *job, RknpuTask *task);
+RknpuTaskResult rknpu_decode_rearrange(const RknpuJob *job, RknpuTask *task);
 RknpuTaskResult rknpu_decode_pool(const RknpuJob *job, RknpuPool *pool);
 
 /*

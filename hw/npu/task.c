@@ -40,9 +40,8 @@ uint32_t rknpu_cube_address(const RknpuCube *cube, unsigned surface, unsigned y,
     uint32_t base = odd ? cube->odd_base : cube->base;
     int64_t pitch = odd ? cube->odd_surface_pitch : cube->surface_pitch;
 
-    return base + (uint32_t)(index * pitch) +
-           (uint32_t)((y / 4) * cube->group_pitch) + (uint32_t)((y % 4) * cube->line_pitch) +
-           x * cube->pixel_bytes;
+    return base + (uint32_t)(index * pitch) + (uint32_t)((y / 4) * cube->group_pitch) +
+           (uint32_t)((y % 4) * cube->line_pitch) + x * cube->pixel_bytes;
 }
 
 uint32_t rknpu_ew_address(const RknpuEwCube *cube, unsigned surface, unsigned y, unsigned x)
@@ -160,13 +159,19 @@ RknpuTaskResult rknpu_task_decode(const RknpuJob *job, RknpuTask *task)
     if (r != RKNPU_TASK_OK) {
         return r;
     }
-    if (task->kind == RKNPU_TASK_FLYING) {
-        r = rknpu_decode_flying(job, task);
-    } else if (rknpu_type_is_float(task->conv.type) != rknpu_type_is_float(task->dpu.type)) {
+    r = task->kind == RKNPU_TASK_FLYING ? rknpu_decode_flying(job, task) : RKNPU_TASK_OK;
+    if (r == RKNPU_TASK_OK) {
+        r = rknpu_decode_rearrange(job, task);
+    }
+    if (r != RKNPU_TASK_OK) {
+        return r;
+    }
+    if (task->kind == RKNPU_TASK_CONV &&
+        rknpu_type_is_float(task->conv.type) != rknpu_type_is_float(task->dpu.type)) {
         return rknpu_unimplemented(job, "CNA and DPU PROC_PRECISION differ in kind: DPU",
                                    task->dpu.type);
     }
-    return r == RKNPU_TASK_OK && task->pool_follows ? decode_pipe(job, task) : r;
+    return task->pool_follows ? decode_pipe(job, task) : RKNPU_TASK_OK;
 }
 
 /* A task whose DPU feeds the PPU: the first half fills the pipe, the second empties it. */
@@ -202,7 +207,7 @@ RknpuTaskResult rknpu_task_run(RknpuJob *job)
     case RKNPU_TASK_CONV:
         return rknpu_conv_run(job, &task);
     case RKNPU_TASK_FLYING:
-        return rknpu_flying_run(job, &task);
+        return task.rearrange ? rknpu_rearrange_run(job, &task) : rknpu_flying_run(job, &task);
     case RKNPU_TASK_POOL:
         break;
     }

@@ -295,12 +295,25 @@ typedef enum RknpuTaskKind {
     RKNPU_TASK_POOL,   /* PPU alone; its input comes from memory */
 } RknpuTaskKind;
 
+/* What a DPU-only task does when it moves data instead of computing on it (rearrange.c). */
+typedef enum RknpuRearrange {
+    RKNPU_REARRANGE_NONE,
+    RKNPU_REARRANGE_TURN,    /* blocks of pixels by elements are transposed */
+    RKNPU_REARRANGE_SPREAD,  /* pixels of a row become atoms of a pass */
+    RKNPU_REARRANGE_ENLARGE, /* each pixel several times, along and down */
+    RKNPU_REARRANGE_PACK,    /* the first element of each pixel, without gaps */
+    RKNPU_REARRANGE_MAXIMUM, /* the largest channel of each pixel, without gaps */
+} RknpuRearrange;
+
 typedef struct RknpuTask {
     RknpuTaskKind kind;
-    RknpuConv conv;    /* CONV */
-    RknpuCube flying;  /* FLYING: MRDMA's cube */
-    RknpuDpu dpu;      /* CONV and FLYING */
-    RknpuPool pool;    /* POOL, and when pool_follows */
+    RknpuConv conv;                /* CONV */
+    RknpuCube flying;              /* FLYING: MRDMA's cube */
+    RknpuRearrange rearrange;      /* FLYING */
+    unsigned element_bytes;        /* TURN, PACK, MAXIMUM: 1 or 2 */
+    unsigned enlarge_x, enlarge_y; /* ENLARGE */
+    RknpuDpu dpu;                  /* CONV and FLYING */
+    RknpuPool pool;                /* POOL, and when pool_follows */
     bool pool_follows; /* CONV and FLYING: the DPU's output goes to the PPU, not to memory */
 } RknpuTask;
 
@@ -311,8 +324,9 @@ typedef struct RknpuTask {
 RknpuTaskResult rknpu_task_decode(const RknpuJob *job, RknpuTask *task);
 
 /* What each kind of task computes. `job` gives memory, tables, cancel flag and reporting. */
-RknpuTaskResult rknpu_conv_run(RknpuJob *job, const RknpuTask *task);   /* conv.c */
-RknpuTaskResult rknpu_flying_run(RknpuJob *job, const RknpuTask *task); /* flying.c */
-RknpuTaskResult rknpu_pool_run(RknpuJob *job, const RknpuTask *task);   /* ppu.c */
+RknpuTaskResult rknpu_conv_run(RknpuJob *job, const RknpuTask *task);      /* conv.c */
+RknpuTaskResult rknpu_flying_run(RknpuJob *job, const RknpuTask *task);    /* flying.c */
+RknpuTaskResult rknpu_rearrange_run(RknpuJob *job, const RknpuTask *task); /* rearrange.c */
+RknpuTaskResult rknpu_pool_run(RknpuJob *job, const RknpuTask *task);      /* ppu.c */
 
 #endif /* HW_NPU_TASK_H */

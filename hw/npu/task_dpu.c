@@ -256,7 +256,8 @@ static unsigned written_channels(unsigned cube, unsigned original, unsigned atom
 
 /*
  * Rockchip's compiler says int16 for 16-bit data that it only moves, and for the numbers of a
- * floating task too: the bits that turn fp16 into fp32 and back tell what they are.
+ * floating task too: the bits that turn fp16 into fp32 and back tell what they are. fp16 in and
+ * int16 out is a conversion (its exponential makes the bits of an fp16 number so).
  */
 static RknpuType half_word_type(RknpuType proc, RknpuType type)
 {
@@ -312,7 +313,8 @@ static RknpuTaskResult decode_output(const RknpuJob *job, RknpuType proc, RknpuO
                                    precision);
     }
     out->type = precision;
-    if (rknpu_field(job, RKNPU_F_FP32TOFP16_EN)) {
+    if (rknpu_field(job, RKNPU_F_FP32TOFP16_EN) &&
+        rknpu_field(job, RKNPU_F_DPU_IN_PRECISION) == RKNPU_INT16) {
         out->type = half_word_type(proc, out->type);
     }
     out->base = rknpu_address(job, RKNPU_F_DST_BASE_ADDR);
@@ -340,27 +342,6 @@ static RknpuTaskResult decode_output(const RknpuJob *job, RknpuType proc, RknpuO
     return RKNPU_TASK_OK;
 }
 
-/* Modes of the DPU that move data in ways no public program shows. */
-static RknpuTaskResult check_dpu_modes(const RknpuJob *job)
-{
-    static const struct {
-        RknpuFieldId id;
-        const char *name;
-    } modes[] = {
-        { RKNPU_F_TP_EN, "DPU FEATURE_MODE_CFG TP_EN" },
-        { RKNPU_F_RGP_TYPE, "DPU FEATURE_MODE_CFG RGP_TYPE" },
-        { RKNPU_F_RGP_CNTER, "DPU BS_OW_CFG RGP_CNTER" },
-        { RKNPU_F_MINMAX_CTL, "DPU DATA_CUBE_HEIGHT MINMAX_CTL" },
-    };
-
-    for (unsigned i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-        if (rknpu_field(job, modes[i].id)) {
-            return rknpu_unimplemented(job, modes[i].name, rknpu_field(job, modes[i].id));
-        }
-    }
-    return RKNPU_TASK_OK;
-}
-
 static RknpuTaskResult decode_stages(const RknpuJob *job, RknpuDpu *dpu)
 {
     RknpuTaskResult r = decode_stage(job, &bs_fields, &dpu->bs);
@@ -374,13 +355,11 @@ static RknpuTaskResult decode_stages(const RknpuJob *job, RknpuDpu *dpu)
 RknpuTaskResult rknpu_decode_dpu(const RknpuJob *job, RknpuTask *task)
 {
     RknpuDpu *dpu = &task->dpu;
-    RknpuTaskResult r = check_dpu_modes(job);
+    RknpuTaskResult r;
 
     dpu->type = rknpu_field(job, RKNPU_F_DPU_PROC_PRECISION);
-    if (r == RKNPU_TASK_OK) {
-        r = job->chip->stages == RKNPU_STAGES_BY_RECORDS ? rknpu_decode_records(job, task)
-                                                         : decode_stages(job, dpu);
-    }
+    r = job->chip->stages == RKNPU_STAGES_BY_RECORDS ? rknpu_decode_records(job, task)
+                                                     : decode_stages(job, dpu);
     if (r == RKNPU_TASK_OK) {
         r = decode_output(job, dpu->type, &dpu->out);
     }
@@ -431,10 +410,6 @@ RknpuTaskResult rknpu_decode_flying(const RknpuJob *job, RknpuTask *task)
     in->paired = rknpu_field(job, RKNPU_F_COMB_USE) & COMB_TO_MRDMA;
     in->odd_base = rknpu_address(job, RKNPU_F_EW_BASE_ADDR);
     in->odd_surface_pitch = rows + rknpu_field(job, RKNPU_F_EW_SURF_NOTCH);
-    if (rknpu_field(job, RKNPU_F_UNPOOLING)) {
-        return rknpu_unimplemented(job, "DPU_RDMA SRC_DMA_CFG UNPOOLING",
-                                   rknpu_field(job, RKNPU_F_UNPOOLING));
-    }
     if (rknpu_field(job, RKNPU_F_MRDMA_DISABLE)) {
         return rknpu_invalid(job, "DPU_RDMA FEATURE_MODE_CFG MRDMA_DISABLE of a DPU-only task", 1);
     }

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DPU-only tasks that move data instead of computing it: transposes, enlarging, and packed output.
+ *
+ * Rockchip's compiler builds transpose, reshape, softmax, nearest resize and matrix products of two
+ * inputs from such tasks; which register bits do what was read from its programs, with the layouts
+ * at both ends known (docs/hardware-notes.md, "Tasks that rearrange").
+ */
+#include <glib.h>
+#include <string.h>
+#include "convert.h"
+#include "task.h"
+
+#define ATOM     16
+#define PASS     8  /* atoms of a pass of a transposed output */
+#define MAX_LANE 16 /* elements of an atom */
+
+typedef struct Mover {
+    RknpuJob *job;
+    const RknpuTask *task;
+    const RknpuCube *in;
+    const RknpuOutput *out;
+    uint64_t pixels;   /* of a surface */
+    unsigned surfaces; /* of the input */
+    unsigned lanes;    /* elements of an atom */
+    RknpuTaskResult result;
+} Mover;
+
+static bool fail(Mover *m, RknpuTaskResult result)
+{
+    m->result = result;
+    return false;
+}
+
+/* Pixels [first, first + count) of a surface in rows' order; what lies behind the last one is 0. */
+static bool read_pixels(Mover *m, unsigned surface, uint64_t first, unsigned count, uint8_t *to)
+{
+    if (rknpu_cancelled(m->job)) {
+        return fail(m, RKNPU_TASK_CANCELLED);
+    }
+    memset(to, 0, (size_t)count * ATOM);
+    for (unsigned i = 0; i < count && first + i < m->pixels;) {
+        unsigned y = (unsigned)((first + i) / m->in->width);
+        unsigned x = (unsigned)((first + i) % m->in->width);
+        unsigned n = MIN(count - i, m->in->width - x);
+        uint32_t at = rknpu_cube_address(m->in, surface, y, x);
+
+        if (!rknpu_mem_read(m->job->mem, RKNPU_STREAM_FEATURE, at, to + (size_t)i * ATOM,
+                            (uint64_t)n * ATOM)) {
+            return fail(m, RKNPU_TASK_READ_FAULT);
+        }
+        rknpu_mem_count(m->job->mem, RKNPU_STREAM_FEATURE, at, (uint64_t)n * ATOM);
+        i += n;
+    }
+    return true;
+}
+
+static bool write_bytes(Mover *m, uint32_t at, const uint8_t *bytes, uint64_t len)
+{
+    if (!rknpu_mem_write(m->job->mem, at, bytes, len)) {
+        return fail(m, RKNPU_TASK_WRITE_FAULT);
+    }
+    rknpu_mem_count(m->job->mem, RKNPU_STREAM_OUTPUT, at, len);
+    return true;
+}
+
+/* Atom `e` of a pass at position `n` of the writer's rows. */
+static uint32_t place(const Mover *m, uint64_t pass, unsigned e, uint64_t n)
+{
+    const RknpuOutput *out = m->out;
+    uint64_t row = n / out->split_width, column = n % out->split_width;
+
+    return out->base + (uint32_t)(pass * (uint64_t)out->pass_pitch) +
+           (uint32_t)(e * (uint64_t)out->surface_pitch) +
+           (uint32_t)(row * (uint64_t)out->line_pitch) + (uint32_t)(column * ATOM);
+}
+
+/*
+ * TP_ORG_EN: a block of as many pixels as an atom has elements is turned, so pixels become
+ * elements. 16-bit elements: a pass is a surface, its atoms are the elements, blocks follow along
+ * the writer's rows. Bytes: an atom has 16, twice a pass, so the writer has two places for each; a
+ * pass is a surface of one block or a block of one surface.
+ */
+static bool turn_block(Mover *m, unsigned surface, uint64_t block)
+{
+    uint8_t in[MAX_LANE * ATOM], out[ATOM];
+    unsigned size = ATOM / m->lanes;
+    uint64_t pass = m->lanes == PASS ? surface : m->surfaces == 1 ? block : surface;
+
+    if (!read_pixels(m, surface, block * m->lanes, m->lanes, in)) {
+        return false;
+    }
+    for (unsigned lane = 0; lane < m->lanes; lane++) {
+        for (unsigned p = 0; p < m->lanes; p++) {
+            memcpy(out + p * size, in + p * ATOM + lane * size, size);
+        }
+        if (!write_bytes(m, place(m, pass, lane % PASS, m->lanes == PASS ? block : lane / PASS),
+                         out, ATOM)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool turn(Mover *m)
+{
+    uint64_t blocks = (m->pixels + m->lanes - 1) / m->lanes;
+
+    for (unsigned s = 0; s < m->surfaces; s++) {
+        for (uint64_t b = 0; b < blocks; b++) {
+            if (!turn_block(m, s, b)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* TP_EN: the pixels of a row become the atoms of a pass; rows follow along the writer's rows. */
+static bool spread_rows(Mover *m)
+{
+    uint8_t row[PASS * ATOM];
+
+    for (unsigned s = 0; s < m->surfaces; s++) {
+        for (unsigned y = 0; y < m->in->height; y++) {
+            if (!read_pixels(m, s, (uint64_t)y * m->in->width, m->in->width, row)) {
+                return false;
+            }
+            for (unsigned x = 0; x < m->in->width; x++) {
+                if (!write_bytes(m, place(m, s, x, y), row + x * ATOM, ATOM)) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+/* Unpooling: each pixel repeats along its row; the rows below it are the other atoms of a pass. */
+static bool enlarge_row(Mover *m, unsigned surface, unsigned y, uint8_t *in, uint8_t *row)
+{
+    unsigned times = m->task->enlarge_x;
+
+    if (!read_pixels(m, surface, (uint64_t)y * m->in->width, m->in->width, in)) {
+        return false;
+    }
+    for (unsigned x = 0; x < m->in->width * times; x++) {
+        memcpy(row + (size_t)x * ATOM, in + (size_t)(x / times) * ATOM, ATOM);
+    }
+    for (unsigned e = 0; e < m->task->enlarge_y; e++) {
+        uint32_t at = m->out->base + (uint32_t)(surface * m->out->pass_pitch) +
+                      (uint32_t)(e * m->out->surface_pitch) + (uint32_t)(y * m->out->line_pitch);
+
+        if (!write_bytes(m, at, row, (uint64_t)m->in->width * times * ATOM)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool enlarge(Mover *m)
+{
+    g_autofree uint8_t *in = g_malloc((size_t)m->in->width * ATOM);
+    g_autofree uint8_t *row = g_malloc((size_t)m->in->width * m->task->enlarge_x * ATOM);
+
+    for (unsigned s = 0; s < m->surfaces; s++) {
+        for (unsigned y = 0; y < m->in->height; y++) {
+            if (!enlarge_row(m, s, y, in, row)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Largest of the tensor's own channels, pixel by pixel; a NaN stays. */
+static bool largest(Mover *m, uint64_t first, unsigned count, uint8_t *packed)
+{
+    unsigned channels = MIN(m->out->original_channels, m->in->channels);
+    uint8_t pixels[PASS * ATOM];
+    float best[PASS];
+
+    for (unsigned c = 0; c < channels; c++) {
+        if (c % m->in->atom == 0 && !read_pixels(m, c / m->in->atom, first, count, pixels)) {
+            return false;
+        }
+        for (unsigned p = 0; p < count; p++) {
+            float v = rknpu_load_float(m->in->type, pixels + p * ATOM, c % m->in->atom);
+
+            best[p] = c == 0 || v > best[p] || v != v ? v : best[p];
+        }
+    }
+    for (unsigned p = 0; p < count; p++) {
+        rknpu_store_float(m->in->type, packed, p, best[p]);
+    }
+    return true;
+}
+
+/* One element a pixel, without gaps (NONALIGN): the first one, or the largest. */
+static bool pack(Mover *m)
+{
+    unsigned size = m->task->element_bytes;
+    uint32_t at = m->out->base;
+
+    for (uint64_t first = 0; first < m->pixels; first += PASS) {
+        unsigned count = (unsigned)MIN((uint64_t)PASS, m->pixels - first);
+        uint8_t pixels[PASS * ATOM], packed[PASS * 4];
+
+        if (m->task->rearrange == RKNPU_REARRANGE_MAXIMUM) {
+            if (!largest(m, first, count, packed)) {
+                return false;
+            }
+        } else {
+            if (!read_pixels(m, 0, first, count, pixels)) {
+                return false;
+            }
+            for (unsigned p = 0; p < count; p++) {
+                memcpy(packed + p * size, pixels + p * ATOM, size);
+            }
+        }
+        if (!write_bytes(m, at, packed, count * size)) {
+            return false;
+        }
+        at += count * size;
+    }
+    return true;
+}
+
+RknpuTaskResult rknpu_rearrange_run(RknpuJob *job, const RknpuTask *task)
+{
+    const RknpuCube *in = &task->flying;
+    Mover m = {
+        .job = job,
+        .task = task,
+        .in = in,
+        .out = &task->dpu.out,
+        .pixels = (uint64_t)in->width * in->height,
+        .surfaces = (in->channels + in->atom - 1) / in->atom,
+        .lanes = task->element_bytes ? ATOM / task->element_bytes : 0,
+    };
+
+    switch (task->rearrange) {
+    case RKNPU_REARRANGE_TURN:
+        turn(&m);
+        break;
+    case RKNPU_REARRANGE_SPREAD:
+        spread_rows(&m);
+        break;
+    case RKNPU_REARRANGE_ENLARGE:
+        enlarge(&m);
+        break;
+    default:
+        pack(&m);
+    }
+    return m.result;
+}
