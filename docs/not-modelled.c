@@ -38,8 +38,6 @@ static const char *const modes[][2] = {
     { "PPU OPERATION_MODE_CFG INDEX_EN", "the index output of maximum pooling" },
     { "PPU OPERATION_MODE_CFG POOLING_METHOD", "the fourth, undocumented method" },
     { "depthwise CONV_MODE with PROC_PRECISION", "depthwise on int4 and tf32" },
-    { "integer processing with DPU DATA_FORMAT OUT_PRECISION",
-      "fp16 and bf16 output of integer jobs" },
     { "unit mask with DPU and PPU together", "a PPU that reads memory beside a DPU task" },
     { "PPU DATA_FORMAT PROC_PRECISION unlike the DPU's output", "a change of type on the way" },
 };

@@ -8,6 +8,7 @@
 #include "dpu.h"
 
 #include <glib.h>
+#include <math.h>
 #include <string.h>
 
 #include "convert.h"
@@ -359,7 +360,8 @@ bool rknpu_dpu_store_int(RknpuDpuState *dpu, const RknpuRun *run, const int64_t 
         uint8_t *atom = atoms + i / run->lanes * ATOM_BYTES;
 
         if (rknpu_type_is_float(type)) {
-            rknpu_store_float(type, atom, i % run->lanes, (float)values[i]);
+            rknpu_store_float(type, atom, i % run->lanes,
+                              ldexpf((float)values[i], -(int)dpu->dpu->convert.minus_exp));
         } else {
             rknpu_store_int(type, atom, i % run->lanes, values[i]);
         }

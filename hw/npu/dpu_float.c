@@ -46,8 +46,9 @@ static void run_stage(const RknpuDpuState *dpu, const RknpuStage *s, unsigned wh
         unsigned c = run->channel + lane;
         float alu = rknpu_bits_to_float(dpu->alu[which] && s->alu_from_memory ? dpu->alu[which][c]
                                                                               : s->alu_operand);
-        float mul = rknpu_fp16_to_float(dpu->mul[which] && s->mul_from_memory ? dpu->mul[which][c]
-                                                                              : s->mul_operand);
+        uint16_t bits = dpu->mul[which] && s->mul_from_memory ? dpu->mul[which][c] : s->mul_operand;
+        float mul =
+            dpu->dpu->type == RKNPU_BF16 ? rknpu_bf16_to_float(bits) : rknpu_fp16_to_float(bits);
 
         for (unsigned p = 0; p < run->pixels; p++) {
             float *v = &values[p * run->lanes + lane];

@@ -213,7 +213,7 @@ bool rknpu_requant_plan(RknpuRequantPlan *plan, const RknpuDpuState *dpu, const 
     };
     const RknpuDpu *d = dpu->dpu;
 
-    *plan = (RknpuRequantPlan){0};
+    *plan = (RknpuRequantPlan){ 0 };
     if (conv->truncate) {
         if (conv->truncate_round != RKNPU_ROUND_HALF_EVEN ||
             b.bound + ldexp(1, (int)conv->truncate) >= INT32_BOUND) {
@@ -239,6 +239,6 @@ bool rknpu_requant_is_identity(const RknpuDpu *dpu, const RknpuConv *conv)
 {
     return !dpu->bs.active && !dpu->bn.active && !dpu->ew.active && !dpu->lut.active &&
            !conv->truncate && dpu->convert.scale == 1 && dpu->convert.shift == 0 &&
-           dpu->convert.offset == 0 &&
+           dpu->convert.offset == 0 && dpu->convert.minus_exp == 0 &&
            (dpu->out.type == RKNPU_INT32 || dpu->out.type == RKNPU_FP32);
 }

@@ -308,10 +308,6 @@ static RknpuTaskResult decode_output(const RknpuJob *job, RknpuType proc, RknpuO
     if (precision > RKNPU_INT4) {
         return rknpu_invalid(job, "DPU DATA_FORMAT OUT_PRECISION", precision);
     }
-    if (!rknpu_type_is_float(proc) && (precision == RKNPU_FP16 || precision == RKNPU_BF16)) {
-        return rknpu_unimplemented(job, "integer processing with DPU DATA_FORMAT OUT_PRECISION",
-                                   precision);
-    }
     out->type = precision;
     if (rknpu_field(job, RKNPU_F_FP32TOFP16_EN) &&
         rknpu_field(job, RKNPU_F_DPU_IN_PRECISION) == RKNPU_INT16) {

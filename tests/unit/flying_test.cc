@@ -340,6 +340,58 @@ TEST(Flying, HalvesCalledInt16)
     }
 }
 
+// int8 to fp16 as Rockchip's compiler dequantizes: integer scale and shift, then 2^-MINUS_EXP.
+TEST(Flying, Int8ToHalf)
+{
+    FakeHost host;
+    TaskRunner task = Fp16Task(host, 8, 1);
+    std::vector<int8_t> q = { -128, -2, -1, 0, 1, 2, 50, 127, 3, 4, 5, 6, 7, 8, 9, 10 };
+
+    host.put(kA, q);
+    task.set(RK3588_DPU_DATA_FORMAT, 2u << 29);
+    task.set(RK3588_DPU_DATA_CUBE_CHANNEL, 15 << 16 | 15);
+    task.set(RK3588_DPU_BS_OW_CFG, 0x126);
+    task.set(RK3588_DPU_DST_SURF_STRIDE, 16);
+    task.set(RK3588_DPU_BN_CFG, 0x20050);
+    task.set(RK3588_DPU_BN_ALU_CFG, (uint32_t)-2);
+    task.set(RK3588_DPU_OUT_CVT_OFFSET, 1);
+    task.set(RK3588_DPU_OUT_CVT_SCALE, 0x15c0c);
+    task.set(RK3588_DPU_OUT_CVT_SHIFT, 0xe007);
+    task.set(RK3588_DPU_RDMA_DATA_CUBE_CHANNEL, 15);
+    task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, 0x7801);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+    auto out = host.get<uint16_t>(kOut, 16);
+    for (unsigned i = 0; i < 16; i++) {
+        double v = std::nearbyint((q[i] - 2) * 23564 / 128.0) + 1;
+
+        EXPECT_EQ(out[i], Half((float)(v / 16384))) << i;
+    }
+}
+
+// Multiplier operands have the type that the DPU works in: 0x3ea2 is 0.316 as bf16 (Rockchip's
+// layer norm scales by its square, 1 / 10).
+TEST(Flying, Bf16MultiplierOperand)
+{
+    FakeHost host;
+    TaskRunner task = Fp16Task(host, 8, 1);
+    std::vector<uint16_t> x = { 0x3f80, 0x4000, 0xc0a0, 0, 0x3f00, 0x4120, 0x42c8, 0xbf80 };
+
+    host.put(kA, x);
+    task.set(RK3588_DPU_DATA_FORMAT, 5u << 29 | 3 << 26 | 3);
+    task.set(RK3588_DPU_BS_OW_CFG, 1 << 2);
+    task.set(RK3588_DPU_DST_SURF_STRIDE, 16);
+    task.set(RK3588_DPU_OUT_CVT_SCALE, 0);
+    task.set(RK3588_DPU_BS_CFG, 0x42);
+    task.set(RK3588_DPU_BS_MUL_CFG, 0x3ea2u << 16);
+    task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, 0x1f869);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+    auto out = host.get<float>(kOut, 8);
+    const float values[] = { 1, 2, -5, 0, 0.5f, 10, 100, -1 };
+    for (unsigned i = 0; i < 8; i++) {
+        EXPECT_EQ(out[i], values[i] * 0.31640625f) << i;
+    }
+}
+
 // "a == b" on the board: (a - b) * inf is NaN only for 0; MINUS_EXP 1 makes 32800 of a NaN and
 // 32768 of an infinity; a second task subtracts 32799 and applies ReLU.
 TEST(Flying, CompareEqualByNan)
