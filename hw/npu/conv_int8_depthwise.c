@@ -91,6 +91,31 @@ static void take_tap(Depthwise *d, const int32_t *ow, unsigned lanes, unsigned t
     }
 }
 
+/* take_tap() for all taps of a whole atom in plain order, with the loop that stages input rows. */
+static void take_whole(Depthwise *d, const int32_t *ow, const uint8_t *memory, size_t pitch)
+{
+    static const uint8_t none[RKNPU_INT8_LANES];
+    const RknpuConv *conv = d->conv;
+    int16_t *to = d->weights, add[2][PAIR_ELEMENTS];
+
+    for (unsigned i = 0; i < PAIR_ELEMENTS; i++) {
+        add[1][i] = (int16_t)ow[i / 2];
+        add[0][i] = i % 2 ? 0 : add[1][i];
+    }
+    for (unsigned ky = 0; ky < conv->kernel_height; ky += 2) {
+        bool both = ky + 1 < conv->kernel_height;
+
+        for (unsigned kx = 0; kx < conv->kernel_width; kx++, to += PAIR_ELEMENTS) {
+            const uint8_t *upper = memory + (ky * conv->kernel_width + kx) * pitch;
+
+            d->kernels->stage_pair(to, upper, both ? upper + conv->kernel_width * pitch : none, 1);
+            for (unsigned i = 0; i < PAIR_ELEMENTS; i++) {
+                to[i] += add[both][i];
+            }
+        }
+    }
+}
+
 static bool load_weights(Depthwise *d, unsigned channel, unsigned lanes)
 {
     const RknpuConv *conv = d->conv;
@@ -116,6 +141,10 @@ static bool load_weights(Depthwise *d, unsigned channel, unsigned lanes)
                        conv->weight_base + (uint32_t)first, (uint64_t)(taps - 1) * pitch + last);
     for (unsigned i = 0; i < lanes && conv->add_ow; i++) {
         ow[i] = rknpu_conv_ow(d->c->state, channel + i);
+    }
+    if (memory && lanes == RKNPU_INT8_LANES && !pairs) {
+        take_whole(d, ow, memory, pitch);
+        return true;
     }
     for (unsigned t = 0; memory && t < taps; t++) {
         take_tap(d, ow, lanes, t, memory + (size_t)t * pitch);

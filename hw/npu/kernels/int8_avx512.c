@@ -11,9 +11,10 @@
 #include <immintrin.h>
 #include <string.h>
 
-#define GROUP  32
-#define TILE   8
-#define INLINE static inline __attribute__((always_inline))
+#define GROUP      32
+#define TILE       8
+#define PAIR_BYTES 64 /* of a pixel in a pair row */
+#define INLINE     static inline __attribute__((always_inline))
 
 /* Bytes that a loop over input rows asks for ahead; rows and surfaces mostly follow each other. */
 #define AHEAD 1024
@@ -494,28 +495,64 @@ static void direct_unpacked(const RknpuInt8Direct *d, const RknpuInt8Weights *w)
     }
 }
 
+/* One pair row under a tile, any shape. */
+INLINE void pair_taps(__m512i *acc, const RknpuInt8Depthwise *d, const uint8_t *x, const int16_t *w,
+                      const unsigned pixels)
+{
+    for (unsigned kx = 0; kx < d->kernel_width; kx++, x += d->tap_step, w += 2 * RKNPU_INT8_LANES) {
+        const __m512i tap = _mm512_loadu_si512(w);
+
+#pragma GCC unroll 8
+        for (unsigned p = 0; p < pixels; p++) {
+            acc[p] = _mm512_dpwssd_epi32(acc[p], _mm512_loadu_si512(x + p * d->pixel_step), tap);
+        }
+    }
+}
+
+/* The same for three taps side by side: every input pixel is loaded once. */
+INLINE void three_taps(__m512i *acc, const uint8_t *x, const int16_t *w, const unsigned pixels,
+                       const unsigned stride)
+{
+    __m512i tap[3];
+
+#pragma GCC unroll 3
+    for (unsigned kx = 0; kx < 3; kx++) {
+        tap[kx] = _mm512_loadu_si512(w + kx * 2 * RKNPU_INT8_LANES);
+    }
+#pragma GCC unroll 17
+    for (unsigned i = 0; i < (pixels - 1) * stride + 3; i++) {
+        const __m512i pixel = _mm512_loadu_si512(x + i * PAIR_BYTES);
+
+#pragma GCC unroll 3
+        for (unsigned kx = 0; kx < 3; kx++) {
+            if (i >= kx && (i - kx) % stride == 0 && (i - kx) / stride < pixels) {
+                __m512i *sum = &acc[(i - kx) / stride];
+
+                *sum = _mm512_dpwssd_epi32(*sum, pixel, tap[kx]);
+            }
+        }
+    }
+}
+
 INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const unsigned pixels)
 {
+    const bool three = d->kernel_width == 3 && d->tap_step == PAIR_BYTES;
     const int16_t *w = d->weights;
-    const __m512i first = first_value(&d->out, 0);
     __m512i acc[TILE];
 
 #pragma GCC unroll 8
     for (unsigned p = 0; p < pixels; p++) {
-        acc[p] = first;
+        acc[p] = first_value(&d->out, 0);
     }
-    for (unsigned r = 0; r < d->row_pairs; r++) {
+    for (unsigned r = 0; r < d->row_pairs; r++, w += d->kernel_width * 2 * RKNPU_INT8_LANES) {
         const uint8_t *x = (const uint8_t *)d->pairs[r] + pixel * d->pixel_step;
 
-        for (unsigned kx = 0; kx < d->kernel_width;
-             kx++, x += d->tap_step, w += 2 * RKNPU_INT8_LANES) {
-            const __m512i tap = _mm512_loadu_si512(w);
-
-#pragma GCC unroll 8
-            for (unsigned p = 0; p < pixels; p++) {
-                acc[p] =
-                    _mm512_dpwssd_epi32(acc[p], _mm512_loadu_si512(x + p * d->pixel_step), tap);
-            }
+        if (three && d->pixel_step == PAIR_BYTES) {
+            three_taps(acc, x, w, pixels, 1);
+        } else if (three && d->pixel_step == 2 * PAIR_BYTES) {
+            three_taps(acc, x, w, pixels, 2);
+        } else {
+            pair_taps(acc, d, x, w, pixels);
         }
     }
     finish(&d->out, 0, acc, pixel, pixels, RKNPU_INT8_LANES);
