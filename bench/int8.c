@@ -2,6 +2,7 @@
 /*
  * The int8 arithmetic beside others, one thread, all in one process and interleaved:
  *   MobileNetV1's convolutions        libXNNPACK's qs8 operators (when the host has the library)
+ *   depthwise 3x3 layers              oneDNN, s8 by s8 to s32 (when the host has it)
  *   1x1 and 3x3 layers, C >= 64       the multiply-add peak of this core, measured here
  *   portable kernels                  a plain scalar loop
  *
@@ -17,6 +18,9 @@
 #include "layer.h"
 #include "peak.h"
 #include "report.h"
+#ifdef HAVE_ONEDNN
+#include "onednn.h"
+#endif
 #ifdef HAVE_XNNPACK
 #include "xnnpack_net.h"
 #endif
@@ -139,6 +143,59 @@ static void bench_layers(BenchReport *report, BenchMemory *memory, const RknpuCo
     }
 }
 
+/* Depthwise layers: ours ends in requantised bytes, oneDNN's in sums. */
+static void bench_depthwise(BenchReport *report, BenchMemory *memory, const RknpuConfig *config,
+                            unsigned runs)
+{
+    static const struct {
+        unsigned channels, size, stride;
+    } shapes[] = { { 32, 112, 1 }, { 128, 56, 1 }, { 512, 14, 1 }, { 256, 28, 2 } };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(shapes); i++) {
+        unsigned channels = shapes[i].channels, size = shapes[i].size, stride = shapes[i].stride;
+        g_autofree char *name =
+            g_strdup_printf("depthwise 3x3 %ux%ux%u, stride %u", size, size, channels, stride);
+        double ours[MAX_RUNS], other[MAX_RUNS];
+        BenchLayer layer = { .name = name,
+                             .channels = channels,
+                             .kernels = channels,
+                             .size = size,
+                             .kernel = 3,
+                             .stride = stride,
+                             .pad = stride == 1,
+                             .out_size = size / stride,
+                             .depthwise = true };
+        uint32_t mark = memory->next;
+        const char *reference = NULL;
+
+        bench_layer_load(&layer, memory, config);
+        bench_layer_run(&layer, memory);
+#ifdef HAVE_ONEDNN
+        BenchDnn *dnn = bench_dnn_new(&layer);
+
+        reference = "oneDNN s8s8s32";
+        bench_dnn_run(dnn);
+#endif
+        for (unsigned run = 0; run < runs; run++) {
+            uint64_t start = bench_thread_ns();
+
+            bench_layer_run(&layer, memory);
+            ours[run] = (double)(bench_thread_ns() - start) / 1e3;
+#ifdef HAVE_ONEDNN
+            start = bench_thread_ns();
+            bench_dnn_run(dnn);
+            other[run] = (double)(bench_thread_ns() - start) / 1e3;
+#endif
+        }
+        bench_report_add(report, name, bench_median(ours, runs), "us", reference,
+                         reference ? bench_median(other, runs) : NAN);
+#ifdef HAVE_ONEDNN
+        bench_dnn_free(dnn);
+#endif
+        memory->next = mark;
+    }
+}
+
 /* The convolution as one writes it first: plain loops over the tensors as they lie in memory. */
 static int32_t naive_conv(const BenchLayer *l, const int8_t *input, const int8_t *weights)
 {
@@ -216,6 +273,7 @@ int main(int argc, char **argv)
     printf("int8 kernels: %s\n", rknpu_isa_name(config.force_isa));
     bench_net(report, &memory, &config, runs);
     bench_layers(report, &memory, &config, runs);
+    bench_depthwise(report, &memory, &config, runs);
     bench_portable(report, &memory, runs);
     g_free(memory.bytes);
     return bench_report_finish(report);

@@ -33,7 +33,7 @@ static void unmap(void *opaque, unsigned core, const RknpuSpan *span, bool writt
 
 RknpuHost bench_host(void)
 {
-    return (RknpuHost){.map = map, .unmap = unmap};
+    return (RknpuHost){ .map = map, .unmap = unmap };
 }
 
 static uint32_t reserve(BenchMemory *memory, uint64_t bytes)
@@ -49,15 +49,16 @@ static uint32_t reserve(BenchMemory *memory, uint64_t bytes)
     return at;
 }
 
+static const unsigned pages[] = { 1, 3, 4, 5 };
+static const RknpuBlock block_of_page[] = {
+    [1] = RKNPU_CNA,
+    [3] = RKNPU_CORE,
+    [4] = RKNPU_DPU,
+    [5] = RKNPU_DPU_RDMA,
+};
+
 static void set(BenchLayer *l, uint32_t offset, uint32_t value)
 {
-    static const RknpuBlock block_of_page[8] = {
-        [1] = RKNPU_CNA,
-        [3] = RKNPU_CORE,
-        [4] = RKNPU_DPU,
-        [5] = RKNPU_DPU_RDMA,
-    };
-
     l->job.reg[block_of_page[offset >> 12]][(offset & 0xfff) / 4] = value;
 }
 
@@ -153,6 +154,36 @@ void bench_layer_load(BenchLayer *l, BenchMemory *memory, const RknpuConfig *con
     set_dpu(l);
 }
 
+static uint64_t command(unsigned target, uint32_t offset, uint32_t value)
+{
+    return (uint64_t)target << 48 | (uint64_t)value << 16 | offset;
+}
+
+uint32_t bench_layer_program(const BenchLayer *l, BenchMemory *memory, uint32_t *amount)
+{
+    uint32_t at = reserve(memory, (G_N_ELEMENTS(pages) * RKNPU_BLOCK_WORDS + 8) * sizeof(uint64_t));
+    uint64_t *words = (uint64_t *)(memory->bytes + at);
+    unsigned n = 0;
+
+    words[n++] = command(0x1001, RK3588_DPU_S_POINTER, 0xe);
+    words[n++] = command(0x2001, RK3588_DPU_RDMA_S_POINTER, 0xe);
+    for (unsigned p = 0; p < G_N_ELEMENTS(pages); p++) {
+        for (unsigned i = 0; i < RKNPU_BLOCK_WORDS; i++) {
+            uint32_t value = l->job.reg[block_of_page[pages[p]]][i];
+
+            if (value) {
+                words[n++] = command(0x100u << pages[p] | 1, pages[p] << 12 | 4 * i, value);
+            }
+        }
+    }
+    words[n++] = 0; /* no next program */
+    words[n++] = command(0x101, RK3588_PC_REGISTER_AMOUNTS, 0);
+    words[n++] = command(0x41, 0, 0);
+    words[n++] = command(0x81, RK3588_PC_OPERATION_ENABLE, l->job.unit_mask);
+    *amount = (n + 1) / 2 - 1;
+    return at;
+}
+
 void bench_layer_run(BenchLayer *l, BenchMemory *memory)
 {
     RknpuHost host = bench_host();
@@ -173,47 +204,47 @@ unsigned bench_mobilenet(BenchLayer *layers)
     static const struct {
         unsigned channels, kernels, stride;
     } blocks[] = {
-        {32, 64, 1},   {64, 128, 2},   {128, 128, 1},   {128, 256, 2}, {256, 256, 1},
-        {256, 512, 2}, {512, 512, 1},  {512, 512, 1},   {512, 512, 1}, {512, 512, 1},
-        {512, 512, 1}, {512, 1024, 2}, {1024, 1024, 1},
+        { 32, 64, 1 },   { 64, 128, 2 },   { 128, 128, 1 },   { 128, 256, 2 }, { 256, 256, 1 },
+        { 256, 512, 2 }, { 512, 512, 1 },  { 512, 512, 1 },   { 512, 512, 1 }, { 512, 512, 1 },
+        { 512, 512, 1 }, { 512, 1024, 2 }, { 1024, 1024, 1 },
     };
     unsigned n = 0, size = 112;
 
-    layers[n++] = (BenchLayer){.name = "first",
-                               .channels = 16,
-                               .kernels = 32,
-                               .size = 224,
-                               .kernel = 3,
-                               .stride = 2,
-                               .out_size = 112,
-                               .real_channels = 3};
+    layers[n++] = (BenchLayer){ .name = "first",
+                                .channels = 16,
+                                .kernels = 32,
+                                .size = 224,
+                                .kernel = 3,
+                                .stride = 2,
+                                .out_size = 112,
+                                .real_channels = 3 };
     for (unsigned i = 0; i < G_N_ELEMENTS(blocks); i++) {
         unsigned out = size / blocks[i].stride;
 
-        layers[n++] = (BenchLayer){.name = "depthwise",
-                                   .channels = blocks[i].channels,
-                                   .kernels = blocks[i].channels,
-                                   .size = size,
-                                   .kernel = 3,
-                                   .stride = blocks[i].stride,
-                                   .pad = blocks[i].stride == 1,
-                                   .out_size = out,
-                                   .depthwise = true};
-        layers[n++] = (BenchLayer){.name = "pointwise",
-                                   .channels = blocks[i].channels,
-                                   .kernels = blocks[i].kernels,
-                                   .size = out,
-                                   .kernel = 1,
-                                   .stride = 1,
-                                   .out_size = out};
+        layers[n++] = (BenchLayer){ .name = "depthwise",
+                                    .channels = blocks[i].channels,
+                                    .kernels = blocks[i].channels,
+                                    .size = size,
+                                    .kernel = 3,
+                                    .stride = blocks[i].stride,
+                                    .pad = blocks[i].stride == 1,
+                                    .out_size = out,
+                                    .depthwise = true };
+        layers[n++] = (BenchLayer){ .name = "pointwise",
+                                    .channels = blocks[i].channels,
+                                    .kernels = blocks[i].kernels,
+                                    .size = out,
+                                    .kernel = 1,
+                                    .stride = 1,
+                                    .out_size = out };
         size = out;
     }
-    layers[n++] = (BenchLayer){.name = "classes",
-                               .channels = 1024,
-                               .kernels = 1001,
-                               .size = 1,
-                               .kernel = 1,
-                               .stride = 1,
-                               .out_size = 1};
+    layers[n++] = (BenchLayer){ .name = "classes",
+                                .channels = 1024,
+                                .kernels = 1001,
+                                .size = 1,
+                                .kernel = 1,
+                                .stride = 1,
+                                .out_size = 1 };
     return n;
 }

@@ -29,6 +29,12 @@ RknpuHost bench_host(void);
 /* Allocates and fills the layer's tensors and writes its registers, as Mesa programs them. */
 void bench_layer_load(BenchLayer *layer, BenchMemory *memory, const RknpuConfig *config);
 
+/*
+ * Writes the layer as a program of one task; returns its address. `*amount` is what
+ * PC_REGISTER_AMOUNTS takes for it.
+ */
+uint32_t bench_layer_program(const BenchLayer *layer, BenchMemory *memory, uint32_t *amount);
+
 /* Computes the layer once; ends the program with a message when the task fails. */
 void bench_layer_run(BenchLayer *layer, BenchMemory *memory);
 
