@@ -20,12 +20,14 @@ cc=${cross}gcc
 need "$cc" gcc-aarch64-linux-gnu
 compiler=$("$cc" --version | head -n 1)
 
-# program NAME SOURCE...: a static program in the new root tree.
+# program NAME SOURCE...: a static program in the new root tree, with what the
+# programs share.
 program() {
     into=$1
     shift
     "$cc" -std=gnu11 -O2 -Wall -Wextra -Werror -static \
-        -o "$work/root/usr/bin/$into" "$@"
+        -o "$work/root/usr/bin/$into" "$@" "$sources/npu-program.c" \
+        "$sources/npu-test.c" "$sources/npu-mm.c"
 }
 
 scratch
@@ -40,12 +42,12 @@ if ! is_current "$part" "$made_by"; then
 fi
 
 part=$guest/lab
-made_by=$(recipe "$0" "$sources"/rknpu-* "$sources"/npu-program.* \
+made_by=$(recipe "$0" "$sources"/rknpu-* "$sources"/npu-*.[ch] \
                  "$sources"/driver/rknpu_lab.h "$compiler")
 if ! is_current "$part" "$made_by"; then
     mkdir -p "$work/root/usr/bin"
-    program rknpu-lab "$sources/rknpu-lab.c" "$sources/npu-program.c"
+    program rknpu-lab "$sources/rknpu-lab.c"
     program rknpu-ioctl-test "$sources/rknpu-ioctl-test.c" \
-            "$sources/npu-program.c"
+            "$sources/rknpu-client.c"
     publish "$work/root" "$part" "$made_by"
 fi

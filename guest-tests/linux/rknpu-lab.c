@@ -12,24 +12,19 @@
  * Exit status: 0 all right, 1 something is wrong, 2 wrong use, 4 no such device.
  */
 #include "npu-program.h"
+#include "npu-test.h"
 #include "driver/rknpu_lab.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define DEVICE "/dev/rknpu_lab"
-#define MM "/sys/kernel/debug/rknpu/mm"
-#define CHUNK 4096u
-#define ROW 32u
-#define TEXT_SIZE 4096
+#define CHUNK MM_CHUNK
 
 static int npu;
 static struct rknpu_lab_info info;
@@ -38,28 +33,6 @@ struct object {
     uint64_t iova, size, onchip;
     void *cpu;
 };
-
-/* ---- TAP ---- */
-
-static unsigned tap_number, tap_failed;
-
-static void tap(bool good, const char *format, ...)
-{
-    va_list args;
-
-    printf("%sok %u - ", good ? "" : "not ", ++tap_number);
-    va_start(args, format);
-    vprintf(format, args);
-    va_end(args);
-    putchar('\n');
-    tap_failed += !good;
-}
-
-static int tap_end(void)
-{
-    printf("1..%u\n", tap_number);
-    return tap_failed ? 1 : 0;
-}
 
 /* ---- objects ---- */
 
@@ -95,56 +68,6 @@ static void object_need(struct object *o, uint64_t size, enum rknpu_lab_place pl
         fprintf(stderr, "rknpu-lab: cannot have %llu bytes: %s\n", (unsigned long long)size,
                 strerror(-err));
         exit(1);
-    }
-}
-
-/* ---- the mm file ---- */
-
-static void read_mm(char *text)
-{
-    FILE *f = fopen(MM, "r");
-    size_t n;
-
-    if (!f) {
-        fprintf(stderr, "rknpu-lab: cannot read %s: %s (is debugfs mounted?)\n", MM,
-                strerror(errno));
-        exit(4);
-    }
-    n = fread(text, 1, TEXT_SIZE - 1, f);
-    text[n] = 0;
-    fclose(f);
-}
-
-/*
- * What the guide's form looks like for a set of used chunks, made without the driver: `used` has
- * one character a chunk, '*' or '.'.
- */
-static void expect_mm(char *text, const char *used, unsigned chunks)
-{
-    char *at = text + sprintf(text, "SRAM bitmap: \"*\" - used, \".\" - free (1bit = 4KB)\n");
-    unsigned taken = 0;
-
-    for (unsigned i = 0; i < chunks; i++) {
-        taken += used[i] == '*';
-    }
-    for (unsigned row = 0; row * ROW < chunks; row++) {
-        unsigned n = chunks - row * ROW < ROW ? chunks - row * ROW : ROW;
-
-        at += sprintf(at, "[%03u] [%.*s]\n", row, (int)n, used + row * ROW);
-    }
-    sprintf(at, "SRAM total size: %u, used: %u, free: %u\n", chunks * CHUNK, taken * CHUNK,
-            (chunks - taken) * CHUNK);
-}
-
-static void tap_mm(const char *used, const char *what)
-{
-    char got[TEXT_SIZE], want[TEXT_SIZE];
-
-    read_mm(got);
-    expect_mm(want, used, info.sram_size / CHUNK);
-    tap(!strcmp(got, want), "rknpu/mm: %s", what);
-    if (strcmp(got, want)) {
-        printf("# got:\n%s# want:\n%s", got, want);
     }
 }
 
@@ -229,14 +152,6 @@ static void tap_job(const struct places *at, unsigned core, const char *what)
 
 /* ---- show ---- */
 
-static void print_mm(const char *title)
-{
-    char text[TEXT_SIZE];
-
-    read_mm(text);
-    printf("%s\n%s\n", title, text);
-}
-
 /* The output is 512 KiB, the amount that the guide's picture shows. */
 static int show(void)
 {
@@ -251,9 +166,9 @@ static int show(void)
 
     printf("NPU version %#x, %u cores, SRAM %u bytes\n\n", info.version, info.cores,
            info.sram_size);
-    print_mm("SRAM before:");
+    mm_print("SRAM before:");
     job_make(&job, &conv, &output_in_sram);
-    print_mm("SRAM with the output of a 3x3 convolution, 64x64x16 to 64x64x128:");
+    mm_print("SRAM with the output of a 3x3 convolution, 64x64x16 to 64x64x128:");
     err = job_run(&job, 0, &result);
     if (err) {
         printf("the job failed: %s (status %#x)\n", strerror(-err), result.int_status);
@@ -269,81 +184,32 @@ static int show(void)
     printf("DRAM spared: %llu bytes written now, as many read by the layer that uses them\n\n",
            (unsigned long long)job.output.onchip);
     job_free(&job);
-    print_mm("SRAM after:");
+    mm_print("SRAM after:");
     return wrong ? 1 : 0;
 }
 
 /* ---- golden ---- */
 
-static void mark(char *used, unsigned first, unsigned n, char c)
+static void *golden_get(uint64_t size, uint64_t *onchip)
 {
-    memset(used + first, c, n);
+    struct object *o = calloc(1, sizeof(*o));
+
+    object_need(o, size, RKNPU_LAB_SRAM);
+    *onchip = o->onchip;
+    return o;
+}
+
+static void golden_put(void *buffer)
+{
+    object_free(buffer);
+    free(buffer);
 }
 
 static int golden(void)
 {
-    unsigned chunks = info.sram_size / CHUNK;
-    char *used = malloc(chunks + 1);
-    struct object a, b, c, all, more;
+    static const struct mm_allocator sram = { golden_get, golden_put };
 
-    if (!used || chunks < 64) {
-        fprintf(stderr, "rknpu-lab: golden needs at least 256 KiB of SRAM, there are %u bytes\n",
-                info.sram_size);
-        return 4;
-    }
-    mark(used, 0, chunks, '.');
-    tap_mm(used, "empty");
-
-    if (chunks > 128) {
-        object_need(&a, 512 << 10, RKNPU_LAB_SRAM);
-        mark(used, 0, 128, '*');
-        tap(a.onchip == 512 << 10, "512 KB granted");
-        tap_mm(used, "512 KB in use");
-        object_free(&a);
-        mark(used, 0, chunks, '.');
-        tap_mm(used, "empty again");
-    }
-
-    object_need(&all, info.sram_size, RKNPU_LAB_SRAM);
-    mark(used, 0, chunks, '*');
-    tap(all.onchip == info.sram_size, "all of it granted");
-    tap_mm(used, "all in use");
-    object_need(&more, 8192, RKNPU_LAB_SRAM);
-    tap(more.onchip == 0 && more.size == 8192, "nothing left: the object lies in DRAM");
-    tap_mm(used, "all in use, unchanged");
-    object_free(&more);
-    object_free(&all);
-    mark(used, 0, chunks, '.');
-
-    object_need(&all, info.sram_size + 3 * CHUNK, RKNPU_LAB_SRAM);
-    tap(all.onchip == info.sram_size, "too much: SRAM first, three chunks in DRAM behind it");
-    object_free(&all);
-
-    /* Fragments: 10 used, 20 free, 10 used. 30 do not fit into the hole, 20 do. */
-    object_need(&a, 10 * CHUNK, RKNPU_LAB_SRAM);
-    object_need(&b, 20 * CHUNK, RKNPU_LAB_SRAM);
-    object_need(&c, 10 * CHUNK, RKNPU_LAB_SRAM);
-    object_free(&b);
-    mark(used, 0, 10, '*');
-    mark(used, 30, 10, '*');
-    tap_mm(used, "two fragments with a hole");
-    object_need(&b, 12 * CHUNK, RKNPU_LAB_SRAM);
-    mark(used, 10, 12, '*');
-    tap_mm(used, "first fit takes the hole");
-    object_need(&more, 9 * CHUNK, RKNPU_LAB_SRAM);
-    mark(used, 40, 9, '*');
-    tap_mm(used, "what the hole cannot hold goes behind");
-    object_need(&all, (chunks - 41) * CHUNK, RKNPU_LAB_SRAM);
-    tap(all.onchip == 0, "free in all but not in one piece: DRAM");
-    tap_mm(used, "unchanged by a request that did not fit");
-    object_free(&all);
-    object_free(&a);
-    object_free(&b);
-    object_free(&c);
-    object_free(&more);
-    mark(used, 0, chunks, '.');
-    tap_mm(used, "empty at the end");
-    free(used);
+    mm_golden(&sram, info.sram_size);
     return tap_end();
 }
 
@@ -506,30 +372,6 @@ static int soak_process(unsigned seed, unsigned rounds)
     return bad ? 1 : 0;
 }
 
-static int soak(unsigned rounds)
-{
-    unsigned processes = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned each = (rounds + processes - 1) / processes;
-    char before[TEXT_SIZE], after[TEXT_SIZE];
-
-    read_mm(before);
-    fflush(stdout);
-    for (unsigned i = 0; i < processes; i++) {
-        if (fork() == 0) {
-            _exit(soak_process(i, each));
-        }
-    }
-    for (unsigned i = 0; i < processes; i++) {
-        int status;
-
-        wait(&status);
-        tap(WIFEXITED(status) && !WEXITSTATUS(status), "%u rounds of allocate, submit, free", each);
-    }
-    read_mm(after);
-    tap(!strcmp(before, after), "the bitmap is what it was");
-    return tap_end();
-}
-
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -557,7 +399,8 @@ int main(int argc, char **argv)
         return overlap();
     }
     if (!strcmp(what, "soak") && argc == 3 && atoi(argv[2]) > 0) {
-        return soak(atoi(argv[2]));
+        soak(soak_process, atoi(argv[2]));
+        return tap_end();
     }
     fprintf(stderr, "usage: rknpu-lab show | golden | test | overlap | soak ROUNDS\n");
     return 2;
