@@ -27,7 +27,6 @@ bool rknpu_requant_is_single(const RknpuRequant *r, double bound)
 {
     double scale = fabs(r->scale), offset = fabs(r->offset);
 
-    return r->ops == 0 && r->truncate == 0 && r->offset == floor(r->offset) &&
-           (double)(float)r->scale == r->scale && bound * scale + offset < 0x1p22 &&
-           (bound <= 0x1p24 || 0x1p24 * scale - offset >= 129);
+    return r->ops == 0 && r->offset == floor(r->offset) && (double)(float)r->scale == r->scale &&
+           bound * scale + offset < 0x1p22 && (bound <= 0x1p24 || 0x1p24 * scale - offset >= 129);
 }

@@ -48,7 +48,7 @@ typedef struct RknpuRequantOp {
  *   v = round-half-even(acc / 2^truncate) + bias[channel]; the operations in order;
  *   out = saturate(round(v * scale + offset))
  *
- * `single`: there is neither a truncation nor an operation, and one fused multiply-add in fp32,
+ * `single`: there is no operation, and one fused multiply-add in fp32,
  *   v * scale + (offset + RKNPU_REQUANT_MAGIC), rounds to the same integer: its last bit is
  * worth 1.
  */

@@ -205,24 +205,40 @@ INLINE bool is_single(const RknpuInt8Output *out)
 /* What the sums of a half start from: the bias, if nothing happens before it is added. */
 INLINE __m512i first_value(const RknpuInt8Output *out, unsigned half)
 {
-    return is_single(out)
+    return is_single(out) && !out->requant->truncate
                ? _mm512_loadu_si512(out->requant->bias + out->channel + half * RKNPU_INT8_LANES)
                : _mm512_setzero_si512();
 }
 
-INLINE __m512i round_single(__m512i acc, __m512 scale, __m512 offset)
-{
-    __m512 v = _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc), scale, offset);
+/* RknpuRequant.single with its constants at hand. */
+typedef struct Single {
+    __m512 scale, offset;
+    unsigned truncate; /* 0: the bias is in the sums */
+    __m512i bias;
+} Single;
 
+INLINE __m512i round_single(const Single *s, __m512i acc)
+{
+    __m512 v;
+
+    if (s->truncate) {
+        acc = _mm512_add_epi32(truncate_acc(acc, s->truncate), s->bias);
+    }
+    v = _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc), s->scale, s->offset);
     return _mm512_sub_epi32(_mm512_castps_si512(v), _mm512_set1_epi32(RKNPU_REQUANT_MAGIC_BITS));
 }
 
-/* RknpuRequant.single; the bias is in the sums. Four pixels are packed and stored together. */
+/* Four pixels are packed and stored together. */
 INLINE void finish_single(const RknpuInt8Output *out, unsigned half, const __m512i *acc,
                           unsigned pixel, const unsigned pixels)
 {
-    const __m512 scale = _mm512_set1_ps((float)out->requant->scale);
-    const __m512 offset = _mm512_set1_ps((float)out->requant->offset + RKNPU_REQUANT_MAGIC);
+    const RknpuRequant *r = out->requant;
+    const Single s = {
+        .scale = _mm512_set1_ps((float)r->scale),
+        .offset = _mm512_set1_ps((float)r->offset + RKNPU_REQUANT_MAGIC),
+        .truncate = r->truncate,
+        .bias = _mm512_loadu_si512(r->bias + out->channel + half * RKNPU_INT8_LANES),
+    };
     const __m512i by_pixel =
         _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     uint8_t *to = out->bytes[half] + (size_t)pixel * RKNPU_INT8_LANES;
@@ -230,10 +246,8 @@ INLINE void finish_single(const RknpuInt8Output *out, unsigned half, const __m51
 
 #pragma GCC unroll 2
     for (; p + 4 <= pixels; p += 4) {
-        __m512i a = _mm512_packs_epi32(round_single(acc[p], scale, offset),
-                                       round_single(acc[p + 1], scale, offset));
-        __m512i b = _mm512_packs_epi32(round_single(acc[p + 2], scale, offset),
-                                       round_single(acc[p + 3], scale, offset));
+        __m512i a = _mm512_packs_epi32(round_single(&s, acc[p]), round_single(&s, acc[p + 1]));
+        __m512i b = _mm512_packs_epi32(round_single(&s, acc[p + 2]), round_single(&s, acc[p + 3]));
 
         _mm512_storeu_si512(to + p * RKNPU_INT8_LANES,
                             _mm512_permutexvar_epi32(by_pixel, _mm512_packs_epi16(a, b)));
@@ -241,7 +255,7 @@ INLINE void finish_single(const RknpuInt8Output *out, unsigned half, const __m51
 #pragma GCC unroll 4
     for (; p < pixels; p++) {
         _mm_storeu_si128((__m128i *)(to + p * RKNPU_INT8_LANES),
-                         _mm512_cvtsepi32_epi8(round_single(acc[p], scale, offset)));
+                         _mm512_cvtsepi32_epi8(round_single(&s, acc[p])));
     }
 }
 
