@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <random>
 #include <set>
 
@@ -214,6 +215,49 @@ TEST_F(MultipleInput, WholeNetwork)
             }
         }
     }
+}
+
+// The same network on three cores (core mask 7): sub-core entries 2, 3 and 4 name one program of the
+// first layer each, then two of the second, the last of them on the pooling unit. Expected: what one
+// core computes in the recording above, whose buffers have the same addresses.
+TEST_F(MultipleInput, ThreeCoresShareEachLayer)
+{
+    constexpr size_t kBytes = kSize * kSize * 16;
+    constexpr uint32_t kBetween = 0xffdf5000, kOutput = 0xffd55000;
+    std::string log = RecordedPath("vendor-runtime/mi_cores012.ioctl.log");
+
+    if (log.empty()) {
+        GTEST_SKIP() << "RKNPU_TEST_DATA names no folder with vendor-runtime/mi_cores012.ioctl.log";
+    }
+    std::string folder = RecordedPath("vendor-runtime/mi_base-buffers");
+    const std::vector<uint8_t> untouched(kBytes, 0x55);
+    std::map<unsigned, RecordedTask> tasks;
+    FakeHost one, three;
+
+    LoadBuffers(one, folder, 0);
+    for (const auto &submit : ReadIoctlLog(RecordedPath("vendor-runtime/mi_base.ioctl.log"))) {
+        ASSERT_EQ(RunRecorded(one, rknpu_rk3588, submit.tasks[0]), RKNPU_TASK_OK);
+    }
+    LoadBuffers(three, folder, 0);
+    three.write(kBetween, untouched.data(), kBytes);
+    three.write(kOutput, untouched.data(), kBytes);
+    for (const auto &submit : ReadIoctlLog(log)) {
+        for (const auto &task : submit.tasks) {
+            tasks[task.number] = task;
+        }
+    }
+    for (unsigned first : { 12, 15, 18 }) {
+        EXPECT_NE(three.get<uint8_t>(kBetween, kBytes), one.get<uint8_t>(kBetween, kBytes));
+        ASSERT_EQ(RunRecorded(three, rknpu_rk3588, tasks.at(first)), RKNPU_TASK_OK) << first;
+    }
+    EXPECT_EQ(three.get<uint8_t>(kBetween, kBytes), one.get<uint8_t>(kBetween, kBytes));
+    for (unsigned second : { 13, 16, 19 }) {
+        EXPECT_NE(three.get<uint8_t>(kOutput, kBytes), one.get<uint8_t>(kOutput, kBytes));
+        ASSERT_EQ(RunRecorded(three, rknpu_rk3588, tasks.at(second)), RKNPU_TASK_OK) << second;
+        ASSERT_EQ(tasks.at(second + 1).unit_mask, 0x60u);
+        ASSERT_EQ(RunRecorded(three, rknpu_rk3588, tasks.at(second + 1)), RKNPU_TASK_OK);
+    }
+    EXPECT_EQ(three.get<uint8_t>(kOutput, kBytes), one.get<uint8_t>(kOutput, kBytes));
 }
 
 // A job captured on an RK3576 board (gahingwoo/linux-rk3576-npu): 5x5 stride 2, 80x80x16 to
