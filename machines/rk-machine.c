@@ -107,7 +107,6 @@ static void rk_create_cpu(RkMachineState *rms, const RkCluster *c, unsigned i, O
     object_property_set_int(cpu, "mp-affinity", c->mpidr + i * c->mpidr_step, &error_abort);
     object_property_set_int(cpu, "cntfrq", RK_TIMER_HZ, &error_abort);
     object_property_set_bool(cpu, "has_el3", false, &error_abort);
-    object_property_set_bool(cpu, "has_el2", rms->virtualization, &error_abort);
     object_property_set_link(cpu, "scmi", OBJECT(rms->scmi), &error_abort);
     rms->cpu[number] = DEVICE(cpu);
     object_unref(cpu);
@@ -425,16 +424,6 @@ static void rk_set_strict(Object *obj, bool value, Error **errp)
     RK_MACHINE(obj)->strict = value;
 }
 
-static bool rk_get_virtualization(Object *obj, Error **errp)
-{
-    return RK_MACHINE(obj)->virtualization;
-}
-
-static void rk_set_virtualization(Object *obj, bool value, Error **errp)
-{
-    RK_MACHINE(obj)->virtualization = value;
-}
-
 static void rk_machine_instance_init(Object *obj)
 {
     RK_MACHINE(obj)->driver = g_strdup("rocket");
@@ -473,10 +462,6 @@ static void rk_machine_class_init(ObjectClass *oc, void *data)
     object_class_property_add_str(oc, "npu-log", rk_get_npu_log, rk_set_npu_log);
     object_class_property_set_description(oc, "npu-log",
                                           "file for the NPU's event log, JSON lines");
-    object_class_property_add_bool(oc, "virtualization", rk_get_virtualization,
-                                   rk_set_virtualization);
-    object_class_property_set_description(oc, "virtualization",
-                                          "boot in EL2, as on a board, so that KVM works (slower)");
     object_class_property_add_bool(oc, "strict", rk_get_strict, rk_set_strict);
     object_class_property_set_description(oc, "strict",
                                           "stop when the NPU is asked for what is not modelled");

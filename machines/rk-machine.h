@@ -107,7 +107,6 @@ struct RkMachineState {
     char *driver;    /* which of the chip's device trees */
     char *dtb_dir;   /* where they lie; NULL: beside the emulator */
     bool strict;
-    bool virtualization; /* CPUs have EL2 */
     char *npu_log;
 
     struct arm_boot_info bootinfo;
