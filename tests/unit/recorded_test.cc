@@ -217,9 +217,9 @@ TEST_F(MultipleInput, WholeNetwork)
     }
 }
 
-// The same network on three cores (core mask 7): sub-core entries 2, 3 and 4 name one program of the
-// first layer each, then two of the second, the last of them on the pooling unit. Expected: what one
-// core computes in the recording above, whose buffers have the same addresses.
+// The same network on three cores (core mask 7): sub-core entries 2, 3 and 4 name one program of
+// the first layer each, then two of the second, the last of them on the pooling unit. Expected:
+// what one core computes in the recording above, whose buffers have the same addresses.
 TEST_F(MultipleInput, ThreeCoresShareEachLayer)
 {
     constexpr size_t kBytes = kSize * kSize * 16;
