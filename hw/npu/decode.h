@@ -29,6 +29,9 @@ RknpuTaskResult rknpu_decode_flying(const RknpuJob *job, RknpuTask *task);
 RknpuTaskResult rknpu_decode_rearrange(const RknpuJob *job, RknpuTask *task);
 RknpuTaskResult rknpu_decode_pool(const RknpuJob *job, RknpuPool *pool);
 
+/* EW's operand from memory: fills source and cube; ERDMA off: the stage passes its input on. */
+RknpuTaskResult rknpu_decode_ew_source(const RknpuJob *job, RknpuType proc, RknpuEw *ew);
+
 /*
  * The stages of chips whose BS follows its operand records: fills BS, BN, EW and what the
  * convolution takes from the records.

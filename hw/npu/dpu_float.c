@@ -36,7 +36,14 @@ static float stage_lane(const RknpuStage *s, float alu, float mul, float v)
     if (s->alu && last) {
         v = s->alu_minus ? v - alu : v + alu;
     }
-    return s->relu || s->relux ? relu(v, s->relux, s->relux_max) : v;
+    v = s->relu || s->relux ? relu(v, s->relux, s->relux_max) : v;
+    if (s->clamp_min != INT32_MIN && v < rknpu_bits_to_float((uint32_t)s->clamp_min)) {
+        v = rknpu_bits_to_float((uint32_t)s->clamp_min);
+    }
+    if (s->clamp_max != INT32_MAX && v > rknpu_bits_to_float((uint32_t)s->clamp_max)) {
+        v = rknpu_bits_to_float((uint32_t)s->clamp_max);
+    }
+    return v;
 }
 
 static void run_stage(const RknpuDpuState *dpu, const RknpuStage *s, unsigned which,

@@ -139,7 +139,7 @@ typedef struct RknpuStage {
     bool relu;
     bool relux;         /* clamp to [0, relux_max] */
     uint32_t relux_max; /* bits: s32, float path fp32 */
-    int32_t clamp_min;  /* RK3576's clamp pair; the type's limits = no clamp */
+    int32_t clamp_min;  /* RK3576's clamp pair; s32's limits = no clamp; float path: fp32 bits */
     int32_t clamp_max;
 } RknpuStage;
 

@@ -148,9 +148,10 @@ static RknpuTaskResult decode_weights(const RknpuJob *job, RknpuConv *conv)
     if (conv->tap_channels == 0) {
         return rknpu_invalid(job, "CNA WEIGHT_SIZE1", per_kernel);
     }
-    conv->depthwise_order = job->chip->depthwise_weights == RKNPU_DW_WITH_ZERO_POINT
-                                ? RKNPU_DW_ORDER_PAIRS
-                                : RKNPU_DW_ORDER_PLAIN;
+    conv->depthwise_order =
+        job->chip->depthwise_weights == RKNPU_DW_WITH_ZERO_POINT && conv->type == RKNPU_INT8
+            ? RKNPU_DW_ORDER_PAIRS
+            : RKNPU_DW_ORDER_PLAIN;
     conv->last_pitch = conv->depthwise ? depthwise_last_pitch(job, conv) : 0;
     conv->weight_bytes = rknpu_field(job, RKNPU_F_WEIGHT_BYTES);
     return RKNPU_TASK_OK;
@@ -231,7 +232,7 @@ static void decode_reuse(const RknpuJob *job, RknpuConv *conv)
  */
 static void decode_deconvolution(const RknpuJob *job, RknpuConv *conv)
 {
-    bool on = rknpu_field(job, RKNPU_F_DECONV);
+    bool on = rknpu_field(job, RKNPU_F_DECONV) || !rknpu_has_field(job->chip, RKNPU_F_DECONV);
 
     conv->spread_x = on ? (unsigned)rknpu_field(job, RKNPU_F_DECONV_X_STRIDE) + 1 : 1;
     conv->spread_y = on ? (unsigned)rknpu_field(job, RKNPU_F_DECONV_Y_STRIDE) + 1 : 1;

@@ -27,6 +27,9 @@ enum {
     EW_CVT_ADD_FIRST = 1u << 31,
 };
 
+/* LUT_CFG: LE answers below, LO above; all that is known of the RK3576's. */
+enum { LUT_CFG_BELOW_ABOVE = 0x68 };
+
 /* Bits of COMB_USE: one tensor for two readers, and whose data it becomes. */
 enum {
     COMB_ONE_TENSOR = 1u << 0,
@@ -121,7 +124,7 @@ static RknpuType ew_type(const RknpuJob *job, RknpuType proc)
     return integer[code];
 }
 
-static RknpuTaskResult decode_ew_source(const RknpuJob *job, RknpuType proc, RknpuEw *ew)
+RknpuTaskResult rknpu_decode_ew_source(const RknpuJob *job, RknpuType proc, RknpuEw *ew)
 {
     int64_t surface = rknpu_field(job, RKNPU_F_RDMA_WIDTH) * rknpu_field(job, RKNPU_F_RDMA_HEIGHT) *
                       RKNPU_ATOM_BYTES;
@@ -201,7 +204,7 @@ static RknpuTaskResult decode_ew(const RknpuJob *job, RknpuType proc, RknpuEw *e
         return rknpu_unimplemented(job, "DPU EW_CFG operation", cfg);
     }
     if (ew->op && (cfg & EW_OP_SRC_MEMORY)) {
-        return decode_ew_source(job, proc, ew);
+        return rknpu_decode_ew_source(job, proc, ew);
     }
     return RKNPU_TASK_OK;
 }
@@ -213,7 +216,8 @@ static void decode_lut(const RknpuJob *job, RknpuLut *lut)
     uint32_t le_shift = rknpu_field(job, RKNPU_F_LUT_LE_SLOPE_SHIFT);
     uint32_t lo_shift = rknpu_field(job, RKNPU_F_LUT_LO_SLOPE_SHIFT);
 
-    lut->cfg = rknpu_field(job, RKNPU_F_LUT_CFG);
+    lut->cfg = job->chip->stages == RKNPU_STAGES_BY_RECORDS ? LUT_CFG_BELOW_ABOVE
+                                                            : rknpu_field(job, RKNPU_F_LUT_CFG);
     lut->le_index_select = rknpu_field(job, RKNPU_F_LUT_LE_INDEX_SELECT);
     lut->lo_index_select = rknpu_field(job, RKNPU_F_LUT_LO_INDEX_SELECT);
     lut->le_start = rknpu_field(job, RKNPU_F_LUT_LE_START);
@@ -384,10 +388,6 @@ RknpuTaskResult rknpu_decode_flying(const RknpuJob *job, RknpuTask *task)
     RknpuCube *in = &task->flying;
     int64_t rows;
 
-    if (!rknpu_has_field(job->chip, RKNPU_F_SRC_BASE_ADDR)) {
-        return rknpu_unimplemented(
-            job, "DPU-only task of a chip whose registers for it are not known", job->unit_mask);
-    }
     in->type = rknpu_field(job, RKNPU_F_RDMA_IN_PRECISION);
     if (rknpu_field(job, RKNPU_F_MRDMA_FP16TOFP32)) {
         in->type = half_word_type(task->dpu.type, in->type);

@@ -8,10 +8,6 @@ RknpuTaskResult rknpu_decode_pool(const RknpuJob *job, RknpuPool *pool)
 {
     RknpuCube *in = &pool->input;
 
-    if (!rknpu_has_field(job->chip, RKNPU_F_POOLING_METHOD)) {
-        return rknpu_unimplemented(job, "PPU of a chip whose PPU registers are not known",
-                                   job->unit_mask);
-    }
     if (rknpu_field(job, RKNPU_F_PPU_INDEX_EN)) {
         return rknpu_unimplemented(job, "PPU OPERATION_MODE_CFG INDEX_EN", 1);
     }

@@ -307,8 +307,8 @@ TEST(Fields, AreNormalised)
     EXPECT_EQ(128, value(rknpu_rk3576, RKNPU_F_WEIGHT_KERNELS, 0x0404007f));
     EXPECT_EQ(5, value(rknpu_rk3576, RKNPU_F_WEIGHT_HEIGHT, 0x0404007f));
     EXPECT_EQ(0x640 * 16, value(rknpu_rk3576, RKNPU_F_DST_SURF_STRIDE, 0x640));
-    EXPECT_EQ(0, value(rknpu_rk3576, RKNPU_F_POOLING_METHOD, 0xffffffff));
-    EXPECT_FALSE(rknpu_has_field(&rknpu_rk3576, RKNPU_F_POOLING_METHOD));
+    EXPECT_EQ(0, value(rknpu_rk3576, RKNPU_F_DECONV, 0xffffffff));
+    EXPECT_FALSE(rknpu_has_field(&rknpu_rk3576, RKNPU_F_DECONV));
 }
 
 } // namespace

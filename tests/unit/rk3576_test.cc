@@ -30,6 +30,7 @@ struct Layer {
     bool depthwise = false, relu = false, packed = false;
     unsigned first_row = 0, span = 0, reused = 0; // input rows of a window; span 0: all of them
     int shift_positive = 4, shift_negative = 4;
+    unsigned spread = 1; // deconvolution: input pixels lie this far apart
 
     static constexpr int kScale = 20000, kShift = 21, kOffset = -5, kPad = -100;
 };
@@ -89,11 +90,14 @@ class LayerRun
     {
         return l_.first_row ? 0 : l_.pad;
     } // a window below the top has no top padding
+    // The map that the kernel walks over.
+    unsigned MapRows() const { return (Span() - 1) * l_.spread + 1; }
+    unsigned MapWidth() const { return (l_.width - 1) * l_.spread + 1; }
     unsigned OutRows() const
     {
-        return (Span() + Top() + (l_.span ? 0 : l_.pad) - l_.kernel) / l_.stride + 1;
+        return (MapRows() + Top() + (l_.span ? 0 : l_.pad) - l_.kernel) / l_.stride + 1;
     }
-    unsigned OutWidth() const { return (l_.width + 2 * l_.pad - l_.kernel) / l_.stride + 1; }
+    unsigned OutWidth() const { return (MapWidth() + 2 * l_.pad - l_.kernel) / l_.stride + 1; }
     unsigned Surface() const { return (OutRows() * OutWidth() + 3) / 4 * 4 + 8; } // px, with a gap
     unsigned Atoms() const { return l_.depthwise ? 4 : 2; }
     int In(unsigned c, unsigned y, unsigned x) const
@@ -109,15 +113,17 @@ class LayerRun
     // One value the multipliers see; a packed picture is unsigned and goes through the converter.
     int Value(unsigned c, int y, int x) const
     {
-        bool row = y >= 0 && y < (int)Span();
+        bool on_map = y % (int)l_.spread == 0 && x % (int)l_.spread == 0;
+        bool row = y >= 0 && y < (int)MapRows() && on_map;
 
         if (row && x >= (int)l_.width && l_.packed) {
             return -128; // behind the picture: raw zero, then the converter's offset
         }
-        if (!row || x < 0 || x >= (int)l_.width) {
+        if (!row || x < 0 || x >= (int)MapWidth()) {
             return Layer::kPad;
         }
-        return In(c, l_.first_row + (unsigned)y, (unsigned)x) - (l_.packed ? 128 : 0);
+        return In(c, l_.first_row + (unsigned)y / l_.spread, (unsigned)x / l_.spread) -
+               (l_.packed ? 128 : 0);
     }
 
     double Expected(unsigned k, unsigned oy, unsigned ox) const
@@ -219,7 +225,8 @@ class LayerRun
         uint32_t line = l_.packed ? l_.width * 3 / 16 : 4 * l_.width;
 
         task.set(RK3576_CNA_CONV_CON1, l_.packed ? 0x2000a006 : l_.depthwise ? 1 : 0);
-        task.set(RK3576_CNA_CONV_CON3, l_.stride | l_.stride << 3);
+        task.set(RK3576_CNA_CONV_CON3,
+                 l_.stride | l_.stride << 3 | (l_.spread - 1) << 8 | (l_.spread - 1) << 11);
         task.set(RK3576_CNA_CBUF_DATA_BANKS, 0x40000404 | (l_.reused ? 1u << 31 : 0));
         task.set(RK3576_CNA_WEIGHT_SIZE1,
                  l_.packed ? l_.kernel * 16 : taps * (l_.depthwise ? l_.kernels : l_.channels));
@@ -312,6 +319,32 @@ TEST(Rk3576, Direct)
                .pad = 2,
                .relu = true },
              3)
+        .Check();
+}
+
+// No bit says deconvolution here, only the strides (rknn-toolkit2 2.5.0).
+TEST(Rk3576, Deconvolution)
+{
+    LayerRun({ .channels = 32,
+               .kernels = 48,
+               .height = 5,
+               .width = 6,
+               .kernel = 4,
+               .stride = 1,
+               .pad = 2,
+               .spread = 2 },
+             12)
+        .Check();
+    LayerRun({ .channels = 32,
+               .kernels = 32,
+               .height = 4,
+               .width = 7,
+               .kernel = 3,
+               .stride = 1,
+               .pad = 1,
+               .depthwise = true,
+               .spread = 3 },
+             13)
         .Check();
 }
 

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// RK3576: DPU-only tasks, pooling and floating layers, with the registers that Rockchip's compiler
+// (rknn-toolkit2 2.5.0) writes for networks of one operation. Expected: plain C++.
+#include "fake_host.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <random>
+
+extern "C" {
+#include "types.h"
+}
+
+namespace
+{
+
+constexpr uint32_t kA = 0x100000, kB = 0x200000, kConst = 0x280000, kOut = 0x300000,
+                   kShifts = kConst + 0x30;
+constexpr uint32_t kNoLow = 0x80000000, kNoHigh = 0x7fffffff;
+constexpr unsigned kPixels = 40, kValues = kPixels * 8;
+
+uint16_t Half(float v)
+{
+    return rknpu_float_to_fp16(v);
+}
+float Value(uint16_t bits)
+{
+    return rknpu_fp16_to_float(bits);
+}
+uint32_t Bits(float v)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &v, sizeof(bits));
+    return bits;
+}
+
+void NoClamps(TaskRunner &task)
+{
+    for (uint32_t reg :
+         { RK3576_DPU_BS_CLAMP_MIN_0, RK3576_DPU_BS_CLAMP_MIN_1, RK3576_DPU_BN_CLAMP_MIN_0,
+           RK3576_DPU_BN_CLAMP_MIN_1, RK3576_DPU_EW_CLAMP_MIN_0, RK3576_DPU_EW_CLAMP_MIN_1 }) {
+        task.set(reg, kNoLow);
+        task.set(reg + 4, kNoHigh);
+    }
+}
+
+// kPixels pixels of one surface, fp16 in and out, every stage bypassed.
+TaskRunner Fp16Task(FakeHost &host)
+{
+    TaskRunner task(host, rknpu_rk3576, RKNPU_UNIT_DPU | RKNPU_UNIT_DPU_RDMA);
+
+    task.set(RK3576_DPU_FEATURE_MODE_CFG, 5);
+    task.set(RK3576_DPU_DATA_FORMAT, 0x40000002);
+    task.set(RK3576_DPU_DST_BASE_ADDR, kOut);
+    task.set(RK3576_DPU_DST_SURF_STRIDE, kPixels);
+    task.set(RK3576_DPU_DATA_CUBE_WIDTH, kPixels - 1);
+    task.set(RK3576_DPU_DATA_CUBE_CHANNEL, 7);
+    task.set(RK3576_DPU_ORIG_CHANNEL, 7 << 16 | 0xf00);
+    task.set(RK3576_DPU_BS_CFG, 0x53);
+    task.set(RK3576_DPU_BS_OW_SRC, 2);
+    task.set(RK3576_DPU_BN_CFG, 0x903);
+    task.set(RK3576_DPU_EW_CFG, 0x10041c1);
+    task.set(RK3576_DPU_EW_CVT_SCALE_VALUE, 1);
+    task.set(RK3576_DPU_OUT_CVT_SCALE, 0x10001);
+    task.set(RK3576_DPU_RDMA_DATA_CUBE_WIDTH, kPixels - 1);
+    task.set(RK3576_DPU_RDMA_DATA_CUBE_CHANNEL, 7);
+    task.set(RK3576_DPU_RDMA_SRC_BASE_ADDR, kA);
+    task.set(RK3576_DPU_RDMA_BS_BASE_ADDR, kConst);
+    task.set(RK3576_DPU_RDMA_BS_SHIFT_ADDR, kShifts);
+    task.set(RK3576_DPU_RDMA_BN_BASE_ADDR, kConst);
+    task.set(RK3576_DPU_RDMA_BN_SHIFT_ADDR, kShifts);
+    task.set(RK3576_DPU_RDMA_ERDMA_CFG, 0x41);
+    task.set(RK3576_DPU_RDMA_EW_BASE_ADDR, kB);
+    task.set(RK3576_DPU_RDMA_EW_SURF_STRIDE, kPixels);
+    task.set(RK3576_DPU_RDMA_FEATURE_MODE_CFG, 0x10049);
+    NoClamps(task);
+    return task;
+}
+
+std::vector<uint16_t> Halves(float low, float high, unsigned seed)
+{
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> value(low, high);
+    std::vector<uint16_t> v(kValues);
+
+    for (uint16_t &bits : v) {
+        bits = Half(value(random));
+    }
+    return v;
+}
+
+class Rk3576Dpu : public testing::Test
+{
+  protected:
+    Rk3576Dpu() : a(Halves(-5, 5, 1)), b(Halves(0.5f, 5, 2))
+    {
+        host.put(kA, a);
+        host.put(kB, b);
+    }
+
+    void Check(TaskRunner &task, const std::function<float(float, float, unsigned)> &expected)
+    {
+        ASSERT_EQ(task.run(), RKNPU_TASK_OK) << (task.reports.empty() ? "" : task.reports[0]);
+        auto out = host.get<uint16_t>(kOut, kValues);
+        for (unsigned i = 0; i < kValues; i++) {
+            ASSERT_EQ(out[i], Half(expected(Value(a[i]), Value(b[i]), i % 8))) << i;
+        }
+    }
+
+    FakeHost host;
+    std::vector<uint16_t> a, b;
+};
+
+TEST_F(Rk3576Dpu, Elementwise)
+{
+    struct {
+        uint32_t cfg;
+        std::function<float(float, float)> f;
+    } operations[] = {
+        { 0x0000c0c0, [](float x, float y) { return std::max(x, y); } },
+        { 0x0002c0c0, [](float x, float y) { return x + y; } },
+        { 0x0004c0c0, [](float x, float y) { return x - y; } },
+        { 0x010f4194, [](float x, float y) { return x * y; } },
+        { 0x010321c8, [](float x, float y) { return x / y; } },
+        { 0x000741c0, [](float x, float) { return std::floor(x); } },
+    };
+
+    for (auto &op : operations) {
+        TaskRunner task = Fp16Task(host);
+
+        SCOPED_TRACE(testing::Message() << std::hex << op.cfg);
+        task.set(RK3576_DPU_EW_CFG, op.cfg);
+        task.set(RK3576_DPU_RDMA_ERDMA_CFG, 0x40000048);
+        Check(task, [&](float x, float y, unsigned) { return op.f(x, y); });
+    }
+}
+
+TEST_F(Rk3576Dpu, PerChannelElementwise)
+{
+    TaskRunner task = Fp16Task(host);
+
+    task.set(RK3576_DPU_EW_CFG, 0x010f4194);
+    task.set(RK3576_DPU_RDMA_ERDMA_CFG, 0x48);
+    Check(task, [&](float x, float, unsigned c) { return x * Value(b[c]); });
+}
+
+// relu, relu6: clamp pairs of BS hold fp32; kNoLow and kNoHigh are no limits, not -0 and NaN.
+TEST_F(Rk3576Dpu, FloatingClamps)
+{
+    for (float high : { 0.0f, 3.5f }) {
+        TaskRunner task = Fp16Task(host);
+
+        task.set(RK3576_DPU_BS_CFG, 0x52);
+        for (uint32_t reg : { RK3576_DPU_BS_CLAMP_MIN_0, RK3576_DPU_BS_CLAMP_MIN_1 }) {
+            task.set(reg, 0);
+            task.set(reg + 4, high != 0 ? Bits(high) : kNoHigh);
+        }
+        Check(task, [&](float x, float, unsigned) {
+            return std::max(0.0f, high != 0 ? std::min(x, high) : x);
+        });
+    }
+}
+
+// BRDMA_CFG: one operand for all channels (neg, leaky relu, add of a number), or one a channel.
+TEST_F(Rk3576Dpu, OperandsOfBs)
+{
+    struct {
+        const char *name;
+        uint32_t cfg, prelu, brdma;
+        std::function<float(float, unsigned)> f;
+    } cases[] = {
+        { "neg", 0x52, 2, 8, [](float x, unsigned) { return -x; } },
+        { "leaky", 0x52, 4, 0x18, [](float x, unsigned) { return x < 0 ? -x : x; } },
+        { "mul", 0x52, 2, 0x400, [&](float x, unsigned c) { return x * Value(b[c]); } },
+        { "prelu", 0x52, 6, 0x400,
+          [&](float x, unsigned c) { return x < 0 ? x * Value(b[c]) : x; } },
+        { "add number", 0x100012, 2, 2, [](float x, unsigned) { return x + 0.5f; } },
+        { "add", 0x100092, 2, 0x100, [](float x, unsigned c) { return x + 0.25f * (float)c; } },
+    };
+
+    for (auto &c : cases) {
+        TaskRunner task = Fp16Task(host);
+        std::vector<float> numbers = { 0.5f };
+
+        SCOPED_TRACE(c.name);
+        if (c.brdma == 0x400) {
+            host.put(kConst, std::vector<uint16_t>(b.begin(), b.begin() + 8));
+        } else if (c.brdma & 8) {
+            host.put(kConst, std::vector<uint16_t>{ Half(-1), 0xffff });
+        } else {
+            for (unsigned i = 0; c.brdma == 0x100 && i < 8; i++) {
+                numbers.resize(8);
+                numbers[i] = 0.25f * (float)i;
+            }
+            host.put(kConst, numbers);
+        }
+        task.set(RK3576_DPU_BS_CFG, c.cfg);
+        task.set(RK3576_DPU_BS_OW_SRC, c.prelu);
+        task.set(RK3576_DPU_RDMA_BRDMA_CFG, c.brdma);
+        Check(task, [&](float x, float, unsigned channel) { return c.f(x, channel); });
+    }
+}
+
+// e_add: x * 16384 + RND((e + 1) * 32766, 1), then OUT_CVT; the constants stand as ALU's at +0,
+// multiplier's at +0x20, shifts at +0x30.
+TEST(Rk3576Int8, AddOfTwoTensors)
+{
+    FakeHost host;
+    TaskRunner task = Fp16Task(host);
+    std::vector<int8_t> x(kPixels * 16), e(kPixels * 16);
+    std::mt19937 random(3);
+
+    for (unsigned i = 0; i < x.size(); i++) {
+        x[i] = (int8_t)random();
+        e[i] = (int8_t)random();
+    }
+    host.put(kA, x);
+    host.put(kB, e);
+    host.put(kConst, std::vector<int32_t>{ 3, 0, 0, 0, 3, 0, 0, 0, 0x4000, 0, 0, 0, 0x101 });
+    task.set(RK3576_DPU_DATA_FORMAT, 0);
+    task.set(RK3576_DPU_DATA_CUBE_CHANNEL, 15);
+    task.set(RK3576_DPU_ORIG_CHANNEL, 15 << 16 | 0xf00);
+    task.set(RK3576_DPU_BS_CFG, 0x100012);
+    task.set(RK3576_DPU_BS_OW_SRC, 0);
+    task.set(RK3576_DPU_EW_CFG, 0x8002c0c0);
+    task.set(RK3576_DPU_EW_CVT_OFFSET_VALUE, 1);
+    task.set(RK3576_DPU_EW_CVT_SCALE_VALUE, 0x17ffe);
+    task.set(RK3576_DPU_OUT_CVT_OFFSET, (uint32_t)-1);
+    task.set(RK3576_DPU_OUT_CVT_SCALE, 0x14066);
+    task.set(RK3576_DPU_OUT_CVT_SHIFT, 28);
+    task.set(RK3576_DPU_RDMA_DATA_CUBE_CHANNEL, 15);
+    task.set(RK3576_DPU_RDMA_BRDMA_CFG, 0x1a);
+    task.set(RK3576_DPU_RDMA_ERDMA_CFG, 0x40000044);
+    task.set(RK3576_DPU_RDMA_FEATURE_MODE_CFG, 9);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK) << (task.reports.empty() ? "" : task.reports[0]);
+    auto out = host.get<int8_t>(kOut, kPixels * 16);
+    for (unsigned i = 0; i < out.size(); i++) {
+        double v = std::nearbyint((x[i] + 3) * 16384 / 2.0) + std::nearbyint((e[i] + 1) * 16383.0);
+
+        v = std::nearbyint((v * 0x4066 - std::ldexp(1, 28)) / std::ldexp(1, 28));
+        ASSERT_EQ(out[i], std::min(127.0, std::max(-128.0, v))) << i;
+    }
+}
+
+// elu: (x + 5) * 3276 by BN's two numbers, tables of 513, a limit of 0 in EW behind the table.
+TEST_F(Rk3576Dpu, LookUp)
+{
+    for (bool limit : { false, true }) {
+        TaskRunner task = Fp16Task(host);
+        std::vector<uint8_t> numbers(0x22);
+        const float five = 5;
+        const uint16_t factor = 0x6a66;
+
+        memcpy(numbers.data(), &five, 4);
+        memcpy(numbers.data() + 0x20, &factor, 2);
+        host.put(kConst, numbers);
+        for (int i = 0; i < RKNPU_LUT_ENTRIES; i++) {
+            task.job.lut[0][i] = (int16_t)(i - 512);
+            task.job.lut[1][i] = (int16_t)(2 * i);
+        }
+        task.set(RK3576_DPU_BN_CFG, 0x20);
+        task.set(RK3576_DPU_RDMA_NRDMA_CFG, 0x1a);
+        task.set(RK3576_DPU_EW_CFG, 0x1004140);
+        task.set(RK3576_DPU_EW_CLAMP_MIN_0, limit ? 0 : kNoLow);
+        task.set(RK3576_DPU_LUT_CFG, 0x2000006);
+        task.set(RK3576_DPU_LUT_INFO, 0x50500);
+        task.set(RK3576_DPU_LUT_LE_START, (uint32_t)-16384);
+        task.set(RK3576_DPU_LUT_LO_END, 16384);
+        task.set(RK3576_DPU_LUT_LO_SLOPE_SCALE, 0x40004000);
+        task.set(RK3576_DPU_LUT_LO_SLOPE_SHIFT, 0x0b0b0b0b);
+        Check(task, [&](float x, float, unsigned) {
+            double at = std::nearbyint((x + 5.0f) * 3276.0f);
+            double y = at < 0        ? std::floor(at / 32)
+                       : at <= 16384 ? std::floor(at / 16)
+                                     : 1024 + std::floor((at - 16384) * 0x4000 / 2048);
+
+            return (float)(limit ? std::max(0.0, y) : y);
+        });
+    }
+}
+
+// The compiler pads a maximum with -128 here and lists the multiples of the pad value for averages.
+TEST(Rk3576Ppu, MaximumAndAverage)
+{
+    constexpr int kW = 10, kH = 12, kPad = -7;
+    FakeHost host;
+    std::vector<int8_t> in(kW * kH * 16);
+    std::mt19937 random(5);
+
+    for (int8_t &v : in) {
+        v = (int8_t)random();
+    }
+    host.put(kA, in);
+    for (bool average : { false, true }) {
+        TaskRunner task(host, rknpu_rk3576, RKNPU_UNIT_PPU | RKNPU_UNIT_PPU_RDMA);
+
+        task.set(RK3576_PPU_DATA_CUBE_IN_WIDTH, kW - 1);
+        task.set(RK3576_PPU_DATA_CUBE_IN_HEIGHT, kH - 1);
+        task.set(RK3576_PPU_DATA_CUBE_IN_CHANNEL, 15);
+        task.set(RK3576_PPU_DATA_CUBE_OUT_WIDTH, kW - 1);
+        task.set(RK3576_PPU_DATA_CUBE_OUT_HEIGHT, kH - 1);
+        task.set(RK3576_PPU_DATA_CUBE_OUT_CHANNEL, 15);
+        task.set(RK3576_PPU_OPERATION_MODE_CFG, average ? 0x10 : 0x11);
+        task.set(RK3576_PPU_POOLING_KERNEL_CFG, 0x202);
+        task.set(RK3576_PPU_RECIP_KERNEL_WIDTH, average ? 0x5555 : 0);
+        task.set(RK3576_PPU_RECIP_KERNEL_HEIGHT, average ? 0x5555 : 0);
+        task.set(RK3576_PPU_POOLING_PADDING_CFG, 0x1111);
+        for (uint32_t i = 0; i < 4; i++) {
+            task.set(RK3576_PPU_PADDING_VALUE_1_CFG + 4 * i,
+                     (uint32_t)(average ? kPad * (int)(i + 1) : -128) & 0x7ffff);
+        }
+        task.set(RK3576_PPU_DST_BASE_ADDR, kOut);
+        task.set(RK3576_PPU_DST_SURF_STRIDE, kW * kH * 16);
+        task.set(RK3576_PPU_DATA_FORMAT, kW * kH << 4);
+        task.set(RK3576_PPU_RDMA_CUBE_IN_WIDTH, kW - 1);
+        task.set(RK3576_PPU_RDMA_CUBE_IN_HEIGHT, kH - 1);
+        task.set(RK3576_PPU_RDMA_CUBE_IN_CHANNEL, 15);
+        task.set(RK3576_PPU_RDMA_SRC_BASE_ADDR, kA);
+        task.set(RK3576_PPU_RDMA_SRC_LINE_STRIDE, kW * 16);
+        task.set(RK3576_PPU_RDMA_SRC_SURF_STRIDE, kW * kH * 16);
+        task.set(RK3576_PPU_RDMA_DATA_FORMAT, 0x40);
+        ASSERT_EQ(task.run(), RKNPU_TASK_OK) << (task.reports.empty() ? "" : task.reports[0]);
+        auto out = host.get<int8_t>(kOut, in.size());
+        for (int i = 0; i < (int)out.size(); i++) {
+            int x0 = i / 16 % kW, y0 = i / 16 / kW, high = -128, sum = 0;
+
+            for (int y = y0 - 1; y <= y0 + 1; y++) {
+                for (int x = x0 - 1; x <= x0 + 1; x++) {
+                    bool inside = y >= 0 && x >= 0 && y < kH && x < kW;
+                    int v = inside ? in[(y * kW + x) * 16 + i % 16] : kPad;
+
+                    sum += v;
+                    high = inside ? std::max(high, v) : high;
+                }
+            }
+            ASSERT_EQ(out[i],
+                      average ? std::nearbyint(sum * 21845.0 * 21845.0 / 4294967296.0) : high)
+                << i;
+        }
+    }
+}
+
+// A 1x1 fp16 layer with bias and ReLU; sums run over channels upwards in fp32.
+TEST(Rk3576Float, Convolution)
+{
+    constexpr unsigned kC = 16, kK = 24;
+    FakeHost host;
+    TaskRunner task = Fp16Task(host);
+    std::mt19937 random(7);
+    std::uniform_real_distribution<float> value(-1, 1);
+    std::vector<uint16_t> in(kPixels * kC), weights(kK * kC);
+    std::vector<float> bias(kK);
+
+    task.job.unit_mask |= RKNPU_UNIT_CNA | RKNPU_UNIT_CORE;
+    for (uint16_t &v : in) {
+        v = Half(value(random));
+    }
+    for (uint16_t &v : weights) {
+        v = Half(value(random)); // [kernel][channel]: one slice, groups follow each other
+    }
+    for (float &v : bias) {
+        v = value(random);
+    }
+    host.put(kA, in); // [surface][pixel][8]
+    host.put(kB, weights);
+    host.put(kConst, bias);
+    task.set(RK3576_CNA_CONV_CON1, 0x200120);
+    task.set(RK3576_CNA_CONV_CON3, 9);
+    task.set(RK3576_CNA_WEIGHT_SIZE0, kK * kC * 2);
+    task.set(RK3576_CNA_WEIGHT_SIZE1, kC * 2);
+    task.set(RK3576_CNA_WEIGHT_SIZE2, kK - 1);
+    task.set(RK3576_CNA_DATA_SIZE1, kC - 1);
+    task.set(RK3576_CNA_DATA_SIZE0, (kPixels - 1) << 16);
+    task.set(RK3576_CNA_CVT_CON0, 0xb);
+    task.set(RK3576_CNA_FC_DATA_SIZE0, (kPixels - 1) << 16);
+    task.set(RK3576_CNA_FC_DATA_SIZE1, kC - 1);
+    task.set(RK3576_CNA_FEATURE_DATA_ADDR, kA);
+    task.set(RK3576_CNA_DMA_CON1, 4 * kPixels);
+    task.set(RK3576_CNA_DMA_CON2, kPixels);
+    task.set(RK3576_CNA_DCOMP_ADDR0, kB);
+    task.set(RK3576_CORE_MISC_CFG, 0x10000200);
+    task.set(RK3576_DPU_FEATURE_MODE_CFG, 0x40000004);
+    task.set(RK3576_DPU_DATA_CUBE_CHANNEL, kK - 1);
+    task.set(RK3576_DPU_ORIG_CHANNEL, (kK - 1) << 16 | 0x710);
+    task.set(RK3576_DPU_BS_CFG, 0x100092);
+    task.set(RK3576_DPU_BS_OW_CFG, 0x21011);
+    task.set(RK3576_DPU_BN_CFG, 0x902);
+    task.set(RK3576_DPU_BN_CLAMP_MIN_0, 0);
+    task.set(RK3576_DPU_BN_CLAMP_MIN_1, 0);
+    task.set(RK3576_DPU_SURFACE_ADD, kPixels);
+    task.set(RK3576_DPU_RDMA_BRDMA_CFG, 0x100);
+    task.set(RK3576_DPU_RDMA_FEATURE_MODE_CFG, 0x40010050);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK) << (task.reports.empty() ? "" : task.reports[0]);
+    auto out = host.get<uint16_t>(kOut, kK * kPixels);
+    for (unsigned k = 0; k < kK; k++) {
+        for (unsigned p = 0; p < kPixels; p++) {
+            float sum = 0;
+
+            for (unsigned c = 0; c < kC; c++) {
+                sum += Value(in[(c / 8 * kPixels + p) * 8 + c % 8]) * Value(weights[k * kC + c]);
+            }
+            sum = std::max(0.0f, sum + bias[k]);
+            ASSERT_EQ(out[(k / 8 * kPixels + p) * 8 + k % 8], Half(sum)) << k << " " << p;
+        }
+    }
+}
+
+TEST_F(Rk3576Dpu, RefusesTheUnknown)
+{
+    struct {
+        uint32_t offset, value;
+        const char *name;
+    } cases[] = {
+        { RK3576_DPU_FEATURE_MODE_CFG, 0x2000005, "OUTPUT_FORM" },
+        { RK3576_DPU_BS_OW_CFG, 0x327777, "OUTPUT_TURN" },
+        { RK3576_DPU_EW_CFG, 0x0002c080, "EW_CFG operation" }, // add, then times a half
+        { RK3576_DPU_EW_CFG, 0x1004140, "LUT_CFG" },
+    };
+
+    for (auto &c : cases) {
+        TaskRunner task = Fp16Task(host);
+
+        task.set(RK3576_DPU_RDMA_ERDMA_CFG, 0x40000048);
+        task.set(c.offset, c.value);
+        EXPECT_EQ(task.run(), RKNPU_TASK_UNIMP) << c.name;
+        ASSERT_FALSE(task.reports.empty()) << c.name;
+        EXPECT_NE(task.reports[0].find(c.name), std::string::npos) << task.reports[0];
+    }
+}
+
+} // namespace
