@@ -31,6 +31,7 @@ static struct rknpu_lab_info info;
 
 struct object {
     uint64_t iova, size, onchip;
+    int fd;
     void *cpu;
 };
 
@@ -48,16 +49,15 @@ static int object_alloc(struct object *o, uint64_t size, enum rknpu_lab_place pl
     o->iova = args.iova;
     o->size = args.size;
     o->onchip = args.onchip;
-    o->cpu = mmap(NULL, o->size, PROT_READ | PROT_WRITE, MAP_SHARED, npu, o->iova);
+    o->fd = args.fd;
+    o->cpu = mmap(NULL, o->size, PROT_READ | PROT_WRITE, MAP_SHARED, o->fd, 0);
     return o->cpu == MAP_FAILED ? -errno : 0;
 }
 
-static int object_free(struct object *o)
+static void object_free(struct object *o)
 {
-    if (o->cpu && o->cpu != MAP_FAILED) {
-        munmap(o->cpu, o->size);
-    }
-    return ioctl(npu, RKNPU_LAB_FREE, &o->iova) ? -errno : 0;
+    munmap(o->cpu, o->size);
+    close(o->fd);
 }
 
 static void object_need(struct object *o, uint64_t size, enum rknpu_lab_place place)
@@ -271,15 +271,22 @@ static void test_recovery(void)
     object_free(&program);
 }
 
-static void test_refusals(void)
+static void test_limits(void)
 {
     struct rknpu_lab_submit job = { .amount = 8, .tasks = 1, .core = info.cores };
     struct rknpu_lab_alloc huge = { .size = 1ull << 40 };
-    uint64_t nobody = 0x1234000;
+    struct object o;
+    int used;
 
     tap(ioctl(npu, RKNPU_LAB_SUBMIT, &job) && errno == EINVAL, "a core that is not there: EINVAL");
     tap(ioctl(npu, RKNPU_LAB_ALLOC, &huge) && errno == EINVAL, "an object of 1 TiB: EINVAL");
-    tap(ioctl(npu, RKNPU_LAB_FREE, &nobody) && errno == ENOENT, "an unknown object: ENOENT");
+    object_need(&o, CHUNK, RKNPU_LAB_SRAM);
+    used = mm_used();
+    close(o.fd);
+    memset(o.cpu, 0x5a, CHUNK);
+    tap(mm_used() == used, "a closed object stays while it is mapped");
+    munmap(o.cpu, CHUNK);
+    tap(mm_used() == used - (o.onchip != 0), "and goes with the last mapping");
 }
 
 static int test(void)
@@ -304,7 +311,7 @@ static int test(void)
     }
     test_straddle();
     test_nbuf();
-    test_refusals();
+    test_limits();
     test_recovery();
     return tap_end();
 }

@@ -22,13 +22,15 @@
  * takes the first run of free bits that is long enough. The NPU does not know where SRAM ends and
  * DRAM begins: the IOMMU makes one range of the two.
  *
- * Files in debugfs: rknpu/mm is that bitmap, rknpu/version names this driver.
+ * An object is a file: ALLOC gives a descriptor to map, and the memory goes when the last
+ * descriptor and the last mapping are gone. Files in debugfs: rknpu/mm is the bitmap,
+ * rknpu/version names this driver.
  *
- * Locks: lab->lock guards the bitmaps and the list of objects; lab->job_lock is held from the
- * start of a job to its end. An object's fields are fixed once it is in the list.
+ * Locks: lab->lock guards the bitmaps; lab->job_lock is held from the start of a job to its end.
  *
  * Facts: RK3588 TRM Part 1, chapter 36 (registers); the vendor's device tree binding (node).
  */
+#include <linux/anon_inodes.h>
 #include <linux/bitmap.h>
 #include <linux/clk.h>
 #include <linux/completion.h>
@@ -39,7 +41,6 @@
 #include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/iommu.h>
-#include <linux/list.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -135,23 +136,16 @@ struct lab_device {
 	u32 sram_size;
 };
 
-struct lab_file {
-	struct lab_device *lab;
-	struct list_head objects;
-};
-
 /* One object: [iova, iova + onchip) lies at `phys`, the rest in `pages`. */
 struct lab_object {
-	struct list_head link;
+	struct lab_device *lab;
 	u64 iova;
 	u64 size;
 	u64 onchip;
 	phys_addr_t phys;
 	bool in_sram;
-	struct page **pages;
 	unsigned int npages;
-	struct sg_table sgt;
-	atomic_t mappings;
+	struct page *pages[];
 };
 
 /* ---- chunks ------------------------------------------------------------------------------ */
@@ -225,56 +219,22 @@ DEFINE_SHOW_ATTRIBUTE(lab_version);
 
 /* ---- objects ----------------------------------------------------------------------------- */
 
-/*
- * Pages for the part in DRAM. dma_map_sgtable() writes back what the CPU's caches hold of the
- * fresh zeros; the address it returns belongs to the kernel's default IOMMU domain and is unused.
- */
-static int object_get_pages(struct lab_device *lab, struct lab_object *obj)
+static phys_addr_t object_phys(const struct lab_object *obj, u64 at)
 {
-	unsigned int want = (obj->size - obj->onchip) / PAGE_SIZE;
-	int ret;
-
-	if (!want)
-		return 0;
-	obj->pages = kvcalloc(want, sizeof(*obj->pages), GFP_KERNEL);
-	if (!obj->pages)
-		return -ENOMEM;
-	for (; obj->npages < want; obj->npages++) {
-		obj->pages[obj->npages] = alloc_page(GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
-		if (!obj->pages[obj->npages])
-			return -ENOMEM;
-	}
-	ret = sg_alloc_table_from_pages(&obj->sgt, obj->pages, want, 0,
-					(size_t)want * PAGE_SIZE, GFP_KERNEL);
-	if (ret)
-		return ret;
-	ret = dma_map_sgtable(lab->dev, &obj->sgt, DMA_BIDIRECTIONAL, 0);
-	if (ret)
-		sg_free_table(&obj->sgt);
-	return ret;
-}
-
-static void object_put_pages(struct lab_device *lab, struct lab_object *obj)
-{
-	if (obj->sgt.sgl) {
-		dma_unmap_sgtable(lab->dev, &obj->sgt, DMA_BIDIRECTIONAL, 0);
-		sg_free_table(&obj->sgt);
-	}
-	while (obj->npages)
-		__free_page(obj->pages[--obj->npages]);
-	kvfree(obj->pages);
+	return at < obj->onchip ? obj->phys + at :
+				  page_to_phys(obj->pages[(at - obj->onchip) / PAGE_SIZE]);
 }
 
 /* On-chip memory: `want` bytes, 0 = all that fits. What cannot be had lies in DRAM instead. */
-static void object_get_onchip(struct lab_device *lab, struct lab_object *obj, u32 place, u64 want)
+static void object_get_onchip(struct lab_object *obj, u32 place, u64 want)
 {
+	struct lab_device *lab = obj->lab;
 	u64 size = min(obj->size, want ? PAGE_ALIGN(want) : obj->size);
 	int first;
 
 	if (place == RKNPU_LAB_NBUF) {
 		obj->phys = lab->chip->nbuf_base;
 		obj->onchip = min_t(u64, size, lab->chip->nbuf_size);
-		return;
 	}
 	if (place != RKNPU_LAB_SRAM)
 		return;
@@ -290,102 +250,128 @@ static void object_get_onchip(struct lab_device *lab, struct lab_object *obj, u3
 	obj->onchip = size;
 }
 
-static void object_put_onchip(struct lab_device *lab, struct lab_object *obj)
+/*
+ * A page for the part in DRAM. Mapping and unmapping it writes back what the CPU's caches hold of
+ * the fresh zeros; that address belongs to the kernel's default IOMMU domain and is not used.
+ */
+static int object_get_page(struct lab_object *obj)
 {
-	if (obj->in_sram)
-		pool_put(&lab->sram, (obj->phys - lab->sram_base) / LAB_CHUNK,
-			 obj->onchip / LAB_CHUNK);
+	struct page *page = alloc_page(GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
+	dma_addr_t addr;
+
+	if (!page)
+		return -ENOMEM;
+	obj->pages[obj->npages++] = page;
+	addr = dma_map_page(obj->lab->dev, page, 0, PAGE_SIZE, DMA_TO_DEVICE);
+	if (dma_mapping_error(obj->lab->dev, addr))
+		return -ENOMEM;
+	dma_unmap_page(obj->lab->dev, addr, PAGE_SIZE, DMA_TO_DEVICE);
+	return 0;
 }
 
 /* One IOVA range, the on-chip part first. A free chunk behind it turns an overrun into a fault. */
-static int object_map(struct lab_device *lab, struct lab_object *obj)
+static int object_map(struct lab_object *obj)
 {
-	int prot = IOMMU_READ | IOMMU_WRITE;
+	struct lab_device *lab = obj->lab;
 	int first = pool_get(&lab->iova, obj->size / LAB_CHUNK + 1);
-	ssize_t done;
 	int ret = 0;
+	u64 at;
 
 	if (first < 0)
 		return first;
 	obj->iova = LAB_IOVA_BASE + (u64)first * LAB_CHUNK;
-	if (obj->onchip)
-		ret = iommu_map(lab->iommu, obj->iova, obj->phys, obj->onchip, prot, GFP_KERNEL);
-	if (!ret && obj->npages) {
-		done = iommu_map_sgtable(lab->iommu, obj->iova + obj->onchip, &obj->sgt, prot);
-		if (done < (ssize_t)(obj->size - obj->onchip)) {
-			iommu_unmap(lab->iommu, obj->iova, obj->onchip);
-			ret = done < 0 ? done : -ENOMEM;
-		}
-	}
-	if (ret)
-		pool_put(&lab->iova, first, obj->size / LAB_CHUNK + 1);
+	for (at = 0; at < obj->size && !ret; at += PAGE_SIZE)
+		ret = iommu_map(lab->iommu, obj->iova + at, object_phys(obj, at), PAGE_SIZE,
+				IOMMU_READ | IOMMU_WRITE, GFP_KERNEL);
 	return ret;
 }
 
-static void object_unmap(struct lab_device *lab, struct lab_object *obj)
+/* Also of an object that is half made: iova is 0 before it has a range. */
+static void object_free(struct lab_object *obj)
 {
-	iommu_unmap(lab->iommu, obj->iova, obj->size);
-	pool_put(&lab->iova, (obj->iova - LAB_IOVA_BASE) / LAB_CHUNK, obj->size / LAB_CHUNK + 1);
+	struct lab_device *lab = obj->lab;
+
+	mutex_lock(&lab->lock);
+	if (obj->iova) {
+		iommu_unmap(lab->iommu, obj->iova, obj->size);
+		pool_put(&lab->iova, (obj->iova - LAB_IOVA_BASE) / LAB_CHUNK,
+			 obj->size / LAB_CHUNK + 1);
+	}
+	if (obj->in_sram)
+		pool_put(&lab->sram, (obj->phys - lab->sram_base) / LAB_CHUNK,
+			 obj->onchip / LAB_CHUNK);
+	mutex_unlock(&lab->lock);
+	while (obj->npages)
+		__free_page(obj->pages[--obj->npages]);
+	kvfree(obj);
 }
 
-static void object_free(struct lab_device *lab, struct lab_object *obj)
+static struct lab_object *object_new(struct lab_device *lab, const struct rknpu_lab_alloc *args)
 {
-	object_unmap(lab, obj);
-	object_put_pages(lab, obj);
-	object_put_onchip(lab, obj);
-	kfree(obj);
+	u64 size = PAGE_ALIGN(args->size);
+	struct lab_object *obj = kvzalloc(struct_size(obj, pages, size / PAGE_SIZE), GFP_KERNEL);
+	int ret = 0;
+
+	if (!obj)
+		return ERR_PTR(-ENOMEM);
+	obj->lab = lab;
+	obj->size = size;
+	mutex_lock(&lab->lock);
+	object_get_onchip(obj, args->place, args->onchip);
+	while (!ret && obj->onchip + (u64)obj->npages * PAGE_SIZE < size)
+		ret = object_get_page(obj);
+	if (!ret)
+		ret = object_map(obj);
+	mutex_unlock(&lab->lock);
+	if (ret)
+		object_free(obj);
+	return ret ? ERR_PTR(ret) : obj;
 }
 
-static struct lab_object *object_find(struct lab_file *file, u64 iova)
+/* Uncached but combining, for both kinds of memory: nobody has to think of stale cache lines. */
+static int object_mmap(struct file *filp, struct vm_area_struct *vma)
+{
+	struct lab_object *obj = filp->private_data;
+	u64 size = vma->vm_end - vma->vm_start, at;
+	int ret = 0;
+
+	if (vma->vm_pgoff || size > obj->size || !(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
+	for (at = 0; at < size && !ret; at += PAGE_SIZE)
+		ret = remap_pfn_range(vma, vma->vm_start + at, PHYS_PFN(object_phys(obj, at)),
+				      PAGE_SIZE, vma->vm_page_prot);
+	return ret;
+}
+
+static int object_release(struct inode *inode, struct file *filp)
+{
+	object_free(filp->private_data);
+	return 0;
+}
+
+static const struct file_operations object_fops = {
+	.owner = THIS_MODULE,
+	.mmap = object_mmap,
+	.release = object_release,
+};
+
+static int lab_alloc(struct lab_device *lab, struct rknpu_lab_alloc *args)
 {
 	struct lab_object *obj;
-
-	list_for_each_entry(obj, &file->objects, link)
-		if (obj->iova == iova)
-			return obj;
-	return NULL;
-}
-
-static int lab_alloc(struct lab_file *file, struct rknpu_lab_alloc *args)
-{
-	struct lab_device *lab = file->lab;
-	struct lab_object *obj;
-	int ret;
 
 	if (!args->size || args->size > LAB_IOVA_SIZE / 2 || args->place > RKNPU_LAB_NBUF)
 		return -EINVAL;
-	obj = kzalloc(sizeof(*obj), GFP_KERNEL);
-	if (!obj)
-		return -ENOMEM;
-	obj->size = PAGE_ALIGN(args->size);
-	object_get_onchip(lab, obj, args->place, args->onchip);
-	ret = object_get_pages(lab, obj);
-	if (!ret)
-		ret = object_map(lab, obj);
-	if (ret) {
-		object_put_pages(lab, obj);
-		object_put_onchip(lab, obj);
-		kfree(obj);
-		return ret;
-	}
-	list_add(&obj->link, &file->objects);
+	obj = object_new(lab, args);
+	if (IS_ERR(obj))
+		return PTR_ERR(obj);
 	args->size = obj->size;
 	args->onchip = obj->onchip;
 	args->iova = obj->iova;
-	return 0;
-}
-
-static int lab_free(struct lab_file *file, u64 iova)
-{
-	struct lab_object *obj = object_find(file, iova);
-
-	if (!obj)
-		return -ENOENT;
-	if (atomic_read(&obj->mappings))
-		return -EBUSY;
-	list_del(&obj->link);
-	object_free(file->lab, obj);
-	return 0;
+	args->fd = anon_inode_getfd("rknpu_lab", &object_fops, obj, O_RDWR | O_CLOEXEC);
+	if (args->fd < 0)
+		object_free(obj);
+	return min(args->fd, 0);
 }
 
 /* ---- jobs -------------------------------------------------------------------------------- */
@@ -425,14 +411,12 @@ static void lab_start(struct lab_device *lab, unsigned int n, const struct rknpu
 	writel(0, base + PC_OPERATION_ENABLE);
 }
 
-/* The resets name all cores and their IOMMU banks, which forget their page table. */
-static int lab_recover(struct lab_device *lab)
+/* The resets name all cores. Their IOMMU banks keep the page table. */
+static void lab_recover(struct lab_device *lab)
 {
 	reset_control_assert(lab->resets);
 	udelay(10);
 	reset_control_deassert(lab->resets);
-	iommu_detach_device(lab->iommu, lab->dev);
-	return iommu_attach_device(lab->iommu, lab->dev);
 }
 
 static int lab_submit(struct lab_device *lab, struct rknpu_lab_submit *job)
@@ -444,6 +428,8 @@ static int lab_submit(struct lab_device *lab, struct rknpu_lab_submit *job)
 	if (job->core >= lab->chip->cores || !job->tasks || job->tasks > max_tasks ||
 	    job->amount < 4 || job->amount > 0x20000 || upper_32_bits(job->regcmd))
 		return -EINVAL;
+	if (mutex_lock_interruptible(&lab->job_lock))
+		return -ERESTARTSYS;
 	core = &lab->core[job->core];
 	core->status = 0;
 	reinit_completion(&core->done);
@@ -457,9 +443,9 @@ static int lab_submit(struct lab_device *lab, struct rknpu_lab_submit *job)
 	if (ret) {
 		dev_err(lab->dev, "core %u: no interrupt in %u ms, %u tasks done, resetting\n",
 			job->core, job->timeout_ms, job->task_count);
-		if (lab_recover(lab))
-			dev_err(lab->dev, "the IOMMU did not come back\n");
+		lab_recover(lab);
 	}
+	mutex_unlock(&lab->job_lock);
 	return ret;
 }
 
@@ -476,131 +462,41 @@ static void lab_info(struct lab_device *lab, struct rknpu_lab_info *info)
 	info->nbuf_size = lab->chip->nbuf_size;
 }
 
-static long lab_do(struct lab_file *file, unsigned int cmd, void *args)
-{
-	struct lab_device *lab = file->lab;
-	struct mutex *lock = cmd == RKNPU_LAB_SUBMIT ? &lab->job_lock : &lab->lock;
-	long ret = 0;
-
-	if (mutex_lock_interruptible(lock))
-		return -ERESTARTSYS;
-	switch (cmd) {
-	case RKNPU_LAB_INFO:
-		lab_info(lab, args);
-		break;
-	case RKNPU_LAB_ALLOC:
-		ret = lab_alloc(file, args);
-		break;
-	case RKNPU_LAB_FREE:
-		ret = lab_free(file, *(u64 *)args);
-		break;
-	case RKNPU_LAB_SUBMIT:
-		ret = lab_submit(lab, args);
-		break;
-	default:
-		ret = -ENOTTY;
-	}
-	mutex_unlock(lock);
-	return ret;
-}
-
 /* Results go back to the program also when a job timed out: it wants to know how far it came. */
 static long lab_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	u64 args[8] = {};
+	struct lab_device *lab = container_of(filp->private_data, struct lab_device, misc);
+	union {
+		struct rknpu_lab_info info;
+		struct rknpu_lab_alloc alloc;
+		struct rknpu_lab_submit submit;
+	} args = {};
 	unsigned int size = _IOC_SIZE(cmd);
-	long ret;
+	long ret = 0;
 
 	if (size > sizeof(args))
 		return -ENOTTY;
-	if ((_IOC_DIR(cmd) & _IOC_WRITE) && copy_from_user(args, (void __user *)arg, size))
+	if (copy_from_user(&args, (void __user *)arg, size))
 		return -EFAULT;
-	ret = lab_do(filp->private_data, cmd, args);
-	if ((_IOC_DIR(cmd) & _IOC_READ) && copy_to_user((void __user *)arg, args, size))
-		return -EFAULT;
-	return ret;
-}
-
-static void lab_vma_open(struct vm_area_struct *vma)
-{
-	struct lab_object *obj = vma->vm_private_data;
-
-	atomic_inc(&obj->mappings);
-}
-
-static void lab_vma_close(struct vm_area_struct *vma)
-{
-	struct lab_object *obj = vma->vm_private_data;
-
-	atomic_dec(&obj->mappings);
-}
-
-static const struct vm_operations_struct lab_vm_ops = {
-	.open = lab_vma_open,
-	.close = lab_vma_close,
-};
-
-/* Uncached but combining, for both kinds of memory: nobody has to think of stale cache lines. */
-static int lab_mmap(struct file *filp, struct vm_area_struct *vma)
-{
-	struct lab_file *file = filp->private_data;
-	u64 size = vma->vm_end - vma->vm_start, at;
-	struct lab_object *obj;
-	int ret = -EINVAL;
-
-	mutex_lock(&file->lab->lock);
-	obj = object_find(file, (u64)vma->vm_pgoff << PAGE_SHIFT);
-	if (!obj || size > obj->size || !(vma->vm_flags & VM_SHARED))
-		goto out;
-	vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
-	for (at = 0, ret = 0; at < size && !ret; at += PAGE_SIZE)
-		ret = remap_pfn_range(vma, vma->vm_start + at, at < obj->onchip ?
-				      PHYS_PFN(obj->phys + at) :
-				      page_to_pfn(obj->pages[(at - obj->onchip) / PAGE_SIZE]),
-				      PAGE_SIZE, vma->vm_page_prot);
-	if (!ret) {
-		vma->vm_private_data = obj;
-		vma->vm_ops = &lab_vm_ops;
-		lab_vma_open(vma);
+	switch (cmd) {
+	case RKNPU_LAB_INFO:
+		lab_info(lab, &args.info);
+		break;
+	case RKNPU_LAB_ALLOC:
+		ret = lab_alloc(lab, &args.alloc);
+		break;
+	case RKNPU_LAB_SUBMIT:
+		ret = lab_submit(lab, &args.submit);
+		break;
+	default:
+		return -ENOTTY;
 	}
-out:
-	mutex_unlock(&file->lab->lock);
-	return ret;
-}
-
-static int lab_open(struct inode *inode, struct file *filp)
-{
-	struct lab_device *lab = container_of(filp->private_data, struct lab_device, misc);
-	struct lab_file *file = kzalloc(sizeof(*file), GFP_KERNEL);
-
-	if (!file)
-		return -ENOMEM;
-	file->lab = lab;
-	INIT_LIST_HEAD(&file->objects);
-	filp->private_data = file;
-	return 0;
-}
-
-static int lab_release(struct inode *inode, struct file *filp)
-{
-	struct lab_file *file = filp->private_data;
-	struct lab_device *lab = file->lab;
-	struct lab_object *obj, *next;
-
-	mutex_lock(&lab->lock);
-	list_for_each_entry_safe(obj, next, &file->objects, link)
-		object_free(lab, obj);
-	mutex_unlock(&lab->lock);
-	kfree(file);
-	return 0;
+	return copy_to_user((void __user *)arg, &args, size) ? -EFAULT : ret;
 }
 
 static const struct file_operations lab_fops = {
 	.owner = THIS_MODULE,
-	.open = lab_open,
-	.release = lab_release,
 	.unlocked_ioctl = lab_ioctl,
-	.mmap = lab_mmap,
 };
 
 /* ---- probe ------------------------------------------------------------------------------- */
@@ -668,8 +564,10 @@ static int lab_init_power(struct lab_device *lab)
 		return dev_err_probe(lab->dev, PTR_ERR(lab->resets), "no resets\n");
 	/* One domain was attached by the bus; several are ours to attach. */
 	if (!lab->dev->pm_domain)
-		ret = dev_pm_domain_attach_list(lab->dev, &no_links, &lab->domains);
-	return ret < 0 ? dev_err_probe(lab->dev, ret, "power domains\n") : 0;
+		ret = devm_pm_domain_attach_list(lab->dev, &no_links, &lab->domains);
+	if (ret < 0)
+		return dev_err_probe(lab->dev, ret, "power domains\n");
+	return devm_pm_runtime_enable(lab->dev);
 }
 
 /* The IOMMU's own device. It cannot go away: device links keep it bound as long as we are. */
@@ -687,8 +585,9 @@ static int lab_find_iommu(struct lab_device *lab)
 }
 
 /* The IOMMU is suspended some time after its user; it must be so before the power goes. */
-static void lab_power_off(struct lab_device *lab)
+static void lab_power_off(void *data)
 {
+	struct lab_device *lab = data;
 	u32 i;
 
 	pm_runtime_put_sync(lab->dev);
@@ -715,9 +614,19 @@ static int lab_power_on(struct lab_device *lab)
 		pm_runtime_get_sync(lab->domains->pd_devs[i]);
 	pm_runtime_set_suspended(lab->iommu_dev);
 	ret = pm_runtime_get_sync(lab->dev);
-	if (ret < 0)
+	if (ret < 0) {
 		lab_power_off(lab);
-	return ret < 0 ? ret : 0;
+		return ret;
+	}
+	return devm_add_action_or_reset(lab->dev, lab_power_off, lab);
+}
+
+static void lab_exit_iommu(void *data)
+{
+	struct lab_device *lab = data;
+
+	iommu_detach_device(lab->iommu, lab->dev);
+	iommu_domain_free(lab->iommu);
 }
 
 /* A domain of our own: the kernel's default one would choose the IOVAs for us. */
@@ -731,34 +640,48 @@ static int lab_init_iommu(struct lab_device *lab)
 	if (IS_ERR(lab->iommu))
 		return dev_err_probe(lab->dev, PTR_ERR(lab->iommu), "no IOMMU domain\n");
 	ret = iommu_attach_device(lab->iommu, lab->dev);
-	if (ret)
+	if (ret) {
 		iommu_domain_free(lab->iommu);
-	return ret;
+		return ret;
+	}
+	return devm_add_action_or_reset(lab->dev, lab_exit_iommu, lab);
 }
 
-static void lab_exit_iommu(struct lab_device *lab)
+static void lab_unregister(void *data)
 {
-	iommu_detach_device(lab->iommu, lab->dev);
-	iommu_domain_free(lab->iommu);
+	struct lab_device *lab = data;
+
+	misc_deregister(&lab->misc);
+	debugfs_remove(lab->debugfs);
 }
 
 static int lab_register(struct lab_device *lab)
 {
+	int ret;
+
 	lab->misc.minor = MISC_DYNAMIC_MINOR;
 	lab->misc.name = "rknpu_lab";
 	lab->misc.fops = &lab_fops;
 	lab->misc.parent = lab->dev;
+	ret = misc_register(&lab->misc);
+	if (ret)
+		return ret;
 	lab->debugfs = debugfs_create_dir("rknpu", NULL);
 	debugfs_create_file("mm", 0444, lab->debugfs, lab, &lab_mm_fops);
 	debugfs_create_file("version", 0444, lab->debugfs, lab, &lab_version_fops);
-	return misc_register(&lab->misc);
+	return devm_add_action_or_reset(lab->dev, lab_unregister, lab);
 }
 
+/* Everything is managed: what has been set up is taken down in reverse order. */
 static int lab_probe(struct platform_device *pdev)
 {
+	static int (*const steps[])(struct lab_device *lab) = {
+		lab_find_sram, lab_find_iommu, lab_init_power, lab_power_on, lab_init_iommu,
+		lab_register,
+	};
 	struct lab_device *lab = devm_kzalloc(&pdev->dev, sizeof(*lab), GFP_KERNEL);
-	unsigned int n;
-	int ret;
+	unsigned int i;
+	int ret = 0;
 
 	if (!lab)
 		return -ENOMEM;
@@ -766,51 +689,13 @@ static int lab_probe(struct platform_device *pdev)
 	lab->chip = of_device_get_match_data(lab->dev);
 	mutex_init(&lab->lock);
 	mutex_init(&lab->job_lock);
-	platform_set_drvdata(pdev, lab);
-	for (n = 0, ret = 0; n < lab->chip->cores && !ret; n++)
-		ret = lab_init_core(pdev, lab, n);
+	for (i = 0; i < lab->chip->cores && !ret; i++)
+		ret = lab_init_core(pdev, lab, i);
+	for (i = 0; i < ARRAY_SIZE(steps) && !ret; i++)
+		ret = steps[i](lab);
 	if (!ret)
-		ret = lab_find_sram(lab);
-	if (!ret)
-		ret = lab_find_iommu(lab);
-	if (!ret)
-		ret = lab_init_power(lab);
-	if (ret)
-		return ret;
-	pm_runtime_enable(lab->dev);
-	ret = lab_power_on(lab);
-	if (ret)
-		goto err_domains;
-	ret = lab_init_iommu(lab);
-	if (ret)
-		goto err_power;
-	ret = lab_register(lab);
-	if (ret)
-		goto err_iommu;
-	dev_info(lab->dev, LAB_VERSION ", %u cores\n", lab->chip->cores);
-	return 0;
-
-err_iommu:
-	debugfs_remove(lab->debugfs);
-	lab_exit_iommu(lab);
-err_power:
-	lab_power_off(lab);
-err_domains:
-	pm_runtime_disable(lab->dev);
-	dev_pm_domain_detach_list(lab->domains);
+		dev_info(lab->dev, LAB_VERSION ", %u cores\n", lab->chip->cores);
 	return ret;
-}
-
-static void lab_remove(struct platform_device *pdev)
-{
-	struct lab_device *lab = platform_get_drvdata(pdev);
-
-	misc_deregister(&lab->misc);
-	debugfs_remove(lab->debugfs);
-	lab_exit_iommu(lab);
-	lab_power_off(lab);
-	pm_runtime_disable(lab->dev);
-	dev_pm_domain_detach_list(lab->domains);
 }
 
 /* No MODULE_DEVICE_TABLE: the module is asked for by name and never replaces another driver. */
@@ -822,7 +707,6 @@ static const struct of_device_id lab_of_match[] = {
 
 static struct platform_driver lab_driver = {
 	.probe = lab_probe,
-	.remove = lab_remove,
 	.driver = {
 		.name = "rknpu_lab",
 		.of_match_table = lab_of_match,

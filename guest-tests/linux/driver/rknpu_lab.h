@@ -2,8 +2,8 @@
 /*
  * What a program says to rknpu_lab through /dev/rknpu_lab.
  *
- * Every object is named by its IOVA, the address at which the NPU sees it. mmap() takes the
- * same number as its offset. Objects belong to the open file and go when it is closed.
+ * An object is a file of its own, and register programs name it by its IOVA, the address at which
+ * the NPU sees it.
  */
 #ifndef RKNPU_LAB_H
 #define RKNPU_LAB_H
@@ -39,14 +39,16 @@ enum rknpu_lab_place {
  *      place    enum rknpu_lab_place
  * out: size     bytes of the object
  *      onchip   bytes of it that lie in SRAM or NBUF: [iova, iova + onchip)
- *      iova     its name and address
+ *      iova     its address
+ *      fd       the object: mmap() it from offset 0, close() it; the memory goes with the last of
+ *               its descriptors and mappings
  */
 struct rknpu_lab_alloc {
 	__u64 size;
 	__u64 onchip;
 	__u64 iova;
 	__u32 place;
-	__u32 pad;
+	__s32 fd;
 };
 
 /*
@@ -58,7 +60,7 @@ struct rknpu_lab_alloc {
  *      timeout_ms  how long to wait
  * out: int_status  INTERRUPT_STATUS when the job ended
  *      task_count  tasks finished, from TASK_STATUS
- * ETIMEDOUT: the core was reset and the IOMMU set up again.
+ * ETIMEDOUT: all cores were reset.
  */
 struct rknpu_lab_submit {
 	__u64 regcmd;
@@ -72,10 +74,8 @@ struct rknpu_lab_submit {
 	__u32 pad;
 };
 
-/* Free needs the name alone. EBUSY while a program still has the object mapped. */
 #define RKNPU_LAB_INFO   _IOR('L', 0, struct rknpu_lab_info)
 #define RKNPU_LAB_ALLOC  _IOWR('L', 1, struct rknpu_lab_alloc)
-#define RKNPU_LAB_FREE   _IOW('L', 2, __u64)
-#define RKNPU_LAB_SUBMIT _IOWR('L', 3, struct rknpu_lab_submit)
+#define RKNPU_LAB_SUBMIT _IOWR('L', 2, struct rknpu_lab_submit)
 
 #endif
