@@ -171,14 +171,6 @@ INLINE void to_doubles(__m256d *v, __m256i lo, __m256i hi)
     v[3] = _mm256_cvtepi32_pd(_mm256_extracti128_si256(hi, 1));
 }
 
-INLINE void store_bytes(__m256i lo, __m256i hi, __m256d scale, __m256d offset, uint8_t *out)
-{
-    __m256d v[4];
-
-    to_doubles(v, lo, hi);
-    store_doubles(v, scale, offset, out);
-}
-
 /* 16 sums of one pixel to 16 bytes. */
 static __attribute__((noinline)) void requant(const RknpuRequant *r, unsigned channel, __m256i lo,
                                               __m256i hi, const int8_t *operand, uint8_t *out)
@@ -206,20 +198,51 @@ static __attribute__((noinline)) void requant(const RknpuRequant *r, unsigned ch
     store_doubles(v, _mm256_set1_pd(r->scale), _mm256_set1_pd(r->offset), out);
 }
 
-/* The common pipeline, bias and output conversion alone, with its constants loaded once a tile. */
-INLINE void finish_plain(const RknpuInt8Output *out, const __m256i *lo, const __m256i *hi,
-                         unsigned pixel, const unsigned pixels)
+/* RknpuRequant.single with its constants at hand. */
+typedef struct Single {
+    __m256 scale, offset;
+    unsigned truncate;
+    __m256i bias[2];
+} Single;
+
+INLINE __m256i round_single(const Single *s, __m256i acc, unsigned half)
 {
-    const __m256d scale = _mm256_set1_pd(out->requant->scale),
-                  offset = _mm256_set1_pd(out->requant->offset);
-    const __m256i bias_lo = load(out->requant->bias + out->channel);
-    const __m256i bias_hi = load(out->requant->bias + out->channel + 8);
+    __m256 v;
+
+    if (s->truncate) {
+        acc = truncate_acc(acc, s->truncate);
+    }
+    v = _mm256_cvtepi32_ps(_mm256_add_epi32(acc, s->bias[half]));
+    v = _mm256_fmadd_ps(v, s->scale, s->offset);
+    return _mm256_sub_epi32(_mm256_castps_si256(v), _mm256_set1_epi32(RKNPU_REQUANT_MAGIC_BITS));
+}
+
+/* The common pipeline: two pixels are packed and stored together. */
+INLINE void finish_single(const RknpuInt8Output *out, const __m256i *lo, const __m256i *hi,
+                          unsigned pixel, const unsigned pixels)
+{
+    const RknpuRequant *r = out->requant;
+    const Single s = {
+        .scale = _mm256_set1_ps((float)r->scale),
+        .offset = _mm256_set1_ps((float)r->offset + RKNPU_REQUANT_MAGIC),
+        .truncate = r->truncate,
+        .bias = { load(r->bias + out->channel), load(r->bias + out->channel + 8) },
+    };
+    const __m256i by_pixel = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     uint8_t *to = out->bytes[0] + pixel * RKNPU_INT8_LANES;
 
-#pragma GCC unroll 6
-    for (unsigned p = 0; p < pixels; p++, to += RKNPU_INT8_LANES) {
-        store_bytes(_mm256_add_epi32(lo[p], bias_lo), _mm256_add_epi32(hi[p], bias_hi), scale,
-                    offset, to);
+#pragma GCC unroll 3
+    for (unsigned p = 0; p < pixels; p += 2, to += 2 * RKNPU_INT8_LANES) {
+        const unsigned q = p + 1 < pixels ? p + 1 : p;
+        __m256i a = _mm256_packs_epi32(round_single(&s, lo[p], 0), round_single(&s, hi[p], 1));
+        __m256i b = _mm256_packs_epi32(round_single(&s, lo[q], 0), round_single(&s, hi[q], 1));
+
+        a = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(a, b), by_pixel);
+        if (q > p) {
+            _mm256_storeu_si256((__m256i *)to, a);
+        } else {
+            _mm_storeu_si128((__m128i *)to, _mm256_castsi256_si128(a));
+        }
     }
 }
 
@@ -228,8 +251,8 @@ INLINE void finish(const RknpuInt8Output *out, const __m256i *lo, const __m256i 
 {
     const RknpuRequant *r = out->requant;
 
-    if (r && r->ops == 0 && r->truncate == 0) {
-        finish_plain(out, lo, hi, pixel, pixels);
+    if (r && r->single) {
+        finish_single(out, lo, hi, pixel, pixels);
         return;
     }
 #pragma GCC unroll 6

@@ -43,27 +43,35 @@ static void stage_pair(int16_t *restrict to, const uint8_t *restrict upper,
     }
 }
 
+/* One kernel's weights of one tap: they lie in memory by slices of 32 channels. */
+static void pack_tap(int16_t *restrict to, const RknpuInt8Weights *w, unsigned kernel, unsigned tap)
+{
+    int16_t ow = (int16_t)w->ow[kernel];
+
+    for (unsigned c = 0; c < w->depth; c += 32) {
+        unsigned width = w->tap_channels - c < 32 ? w->tap_channels - c : 32;
+        size_t wanted = w->depth - c < width ? w->depth - c : width;
+        const uint8_t *restrict from = w->memory + (size_t)c * w->in_memory * w->taps +
+                                       ((size_t)tap * w->in_memory + w->first + kernel) * width;
+
+        for (size_t i = 0; i < wanted; i++, to++) {
+            *to = (int16_t)((int8_t)from[i] + ow);
+        }
+    }
+}
+
 /* Packed: [kernel][tap][depth] s16. */
 static void pack(void *restrict to, const RknpuInt8Weights *w)
 {
     int16_t *packed = to;
-    size_t kernel_size = (size_t)w->taps * w->depth;
+    size_t taps = w->taps;
 
-    memset(packed, 0, GROUP * kernel_size * sizeof(*packed));
     for (unsigned k = 0; k < w->count; k++) {
-        for (unsigned t = 0; t < w->taps; t++) {
-            for (unsigned c = 0; c < w->depth; c++) {
-                unsigned slice = c / 32;
-                unsigned width =
-                    w->tap_channels - slice * 32 < 32 ? w->tap_channels - slice * 32 : 32;
-                size_t at = (size_t)slice * 32 * w->in_memory * w->taps +
-                            ((size_t)t * w->in_memory + w->first + k) * width + c % 32;
-
-                packed[k * kernel_size + t * w->depth + c] =
-                    (int16_t)((int8_t)w->memory[at] + w->ow[k]);
-            }
+        for (unsigned t = 0; t < taps; t++, packed += w->depth) {
+            pack_tap(packed, w, k, t);
         }
     }
+    memset(packed, 0, (GROUP - w->count) * taps * w->depth * sizeof(*packed));
 }
 
 static double round_even(double v)
@@ -112,10 +120,12 @@ void rknpu_requant_row(const RknpuRequant *requant, unsigned channel, const int3
             apply(&requant->op[o], channel, operand ? operand + p * RKNPU_INT8_LANES : NULL, v);
         }
         for (unsigned i = 0; i < RKNPU_INT8_LANES; i++) {
-            double r = round_even(v[i] * requant->scale + requant->offset);
-
-            r = r < -128 ? -128 : r;
-            out[i] = (uint8_t)(int)(r > 127 ? 127 : r);
+            v[i] = round_even(v[i] * requant->scale + requant->offset);
+            v[i] = v[i] < -128 ? -128 : v[i];
+            v[i] = v[i] > 127 ? 127 : v[i];
+        }
+        for (unsigned i = 0; i < RKNPU_INT8_LANES; i++) {
+            out[i] = (uint8_t)(int)v[i];
         }
     }
 }
@@ -137,7 +147,7 @@ static void finish(const RknpuInt8Output *out, const int32_t *acc, unsigned pixe
 static void dot4x2(int32_t *sums, const int16_t *const x[PIXELS], const int16_t *w0,
                    const int16_t *w1, unsigned depth)
 {
-    int32_t s[8] = {0};
+    int32_t s[8] = { 0 };
 
     for (unsigned i = 0; i < depth; i++) {
         s[0] += x[0][i] * w0[i];
@@ -187,7 +197,7 @@ static void direct(const RknpuInt8Direct *d)
 static void depthwise(const RknpuInt8Depthwise *d)
 {
     for (unsigned p = 0; p < d->pixels; p++) {
-        int32_t acc[GROUP] = {0};
+        int32_t acc[GROUP] = { 0 };
 
         for (unsigned r = 0; r < d->row_pairs; r++) {
             const uint8_t *row = (const uint8_t *)d->pairs[r] + p * d->pixel_step;
