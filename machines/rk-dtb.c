@@ -226,6 +226,19 @@ static void rk_dtb_drop_cpus(RkMachineState *rms, void *fdt)
     }
 }
 
+/*
+ * Takes the CPUs' idle states out. On the chip firmware keeps the interrupt controller awake for a
+ * CPU that powers down; here the kernel would switch the CPU's interrupts off and sleep for good.
+ */
+static void rk_dtb_drop_idle_states(void *fdt)
+{
+    int cpus = fdt_path_offset(fdt, "/cpus");
+
+    for (int cpu = fdt_first_subnode(fdt, cpus); cpu >= 0; cpu = fdt_next_subnode(fdt, cpu)) {
+        fdt_nop_property(fdt, cpu, "cpu-idle-states");
+    }
+}
+
 /* The GIC's phandle and the number of cells of its interrupt specifiers. */
 static uint32_t rk_dtb_gic(void *fdt, uint32_t *cells)
 {
@@ -281,6 +294,7 @@ void rk_dtb_fix_up(const struct arm_boot_info *info, void *fdt)
 
     rk_dtb_set_memory(rms, fdt);
     rk_dtb_drop_cpus(rms, fdt);
+    rk_dtb_drop_idle_states(fdt);
     rk_dtb_add_virtio(rms, fdt);
     rk_dtb_add_seeds(fdt);
 }

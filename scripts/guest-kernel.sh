@@ -5,6 +5,7 @@
 #
 #   Image        the kernel as Debian ships it
 #   config       its configuration
+#   dtb/         its trees of RK3588 and RK3576 boards
 #   version      its release, as `uname -r` prints it
 #   suite        the suite it came from
 #   modules/     lib/modules/RELEASE with the modules of guest-modules.txt,
@@ -121,6 +122,8 @@ mkdir -p "$new" "$root/usr/lib"
     tree=$root/usr/lib/modules/$release
 copy_first "$new/Image" "$tree/vmlinuz" "$root/boot/vmlinuz-$release"
 copy_first "$new/config" "$tree/config" "$root/boot/config-$release"
+mkdir "$new/dtb"
+find "$root" -path '*/rockchip/rk35[78]*.dtb' -exec cp -t "$new/dtb" {} +
 depmod -b "${tree%/lib/modules/*}" "$release"
 prune_modules
 echo "$release" >"$new/version"
