@@ -3,7 +3,8 @@
 #
 # The NPU's memory with the teaching driver, on both machines: the bitmap in
 # the form of Rockchip's guide, jobs whose parts lie in DRAM, SRAM and NBUF,
-# owners that overlap, a soak, and the module loaded and unloaded.
+# recovery with either kind of tree, owners that overlap, a soak, and the
+# module loaded and unloaded.
 #
 #   RKNPU_ROUNDS   rounds of the soak (default 200)
 #   RKNPU_LOADS    loads and unloads of the module (default 5)
@@ -42,6 +43,14 @@ for machine in rk3588 rk3576; do
 done
 grep -qx 'SRAM total size: 491520, used: 491520, free: 0' "$out/text"
 ok $? "rk3576: 120 chunks in use"
+
+# The trees for kernels without a clock driver: resets are the firmware's.
+for machine in rk3588 rk3576; do
+    "$emu" run --machine $machine --dtb "$dts/$machine-fixed-clocks.dtb" \
+           --overlay "$dts/$machine-npu-sram.dtbo" --module "$module" \
+           --memory 1G -- rknpu-lab test >"$out/text" 2>"$out/log"
+    steps "$machine, fixed clocks"
+done
 
 lab rk3588 rk3588-npu-sram-split 2 rknpu-lab golden
 steps "shared with a decoder"
