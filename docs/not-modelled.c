@@ -20,7 +20,7 @@ static const char *const modes[][2] = {
     { "CNA DCOMP_REGNUM", "compressed weights with other than 16 lanes" },
     { "CNA and DPU PROC_PRECISION differ in kind: DPU", "integer sums into a float DPU, or back" },
     { "DPU BS_OW_CFG OUTPUT_TURN", "RK3576: transposed output" },
-    { "DPU BS_OW_CFG TP_ORG_EN", "transposed blocks of several surfaces of bytes, or not 8 atoms" },
+    { "DPU BS_OW_CFG TP_ORG_EN", "transposed blocks in passes of other than 8 atoms" },
     { "DPU DATA_CUBE_HEIGHT MINMAX_CTL", "searches other than the largest fp16 channel" },
     { "DPU EW_CFG operation",
       "operations that no source defines for the type; RK3576: two at once" },

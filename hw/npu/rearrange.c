@@ -64,11 +64,28 @@ static bool write_bytes(Mover *m, uint32_t at, const uint8_t *bytes, uint64_t le
     return true;
 }
 
-/* Atom `e` of a pass at position `n` of the writer's rows. */
-static uint32_t place(const Mover *m, uint64_t pass, unsigned e, uint64_t n)
+/* Atoms [first, first + count) of the stream: surface behind surface, each by rows. */
+static bool read_stream(Mover *m, uint64_t first, unsigned count, uint8_t *to)
+{
+    memset(to, 0, (size_t)count * ATOM);
+    for (unsigned i = 0; i < count && (first + i) / m->pixels < m->surfaces;) {
+        uint64_t pixel = (first + i) % m->pixels;
+        unsigned n = (unsigned)MIN((uint64_t)(count - i), m->pixels - pixel);
+
+        if (!read_pixels(m, (unsigned)((first + i) / m->pixels), pixel, n, to + (size_t)i * ATOM)) {
+            return false;
+        }
+        i += n;
+    }
+    return true;
+}
+
+/* Atom `e` at position `n` of what the writer counts: passes of split_width by split_height. */
+static uint32_t place(const Mover *m, uint64_t n, unsigned e)
 {
     const RknpuOutput *out = m->out;
-    uint64_t row = n / out->split_width, column = n % out->split_width;
+    uint64_t area = (uint64_t)out->split_width * out->split_height;
+    uint64_t pass = n / area, row = n % area / out->split_width, column = n % out->split_width;
 
     return out->base + (uint32_t)(pass * (uint64_t)out->pass_pitch) +
            (uint32_t)(e * (uint64_t)out->surface_pitch) +
@@ -76,26 +93,24 @@ static uint32_t place(const Mover *m, uint64_t pass, unsigned e, uint64_t n)
 }
 
 /*
- * TP_ORG_EN: a block of as many pixels as an atom has elements is turned, so pixels become
- * elements. 16-bit elements: a pass is a surface, its atoms are the elements, blocks follow along
- * the writer's rows. Bytes: an atom has 16, twice a pass, so the writer has two places for each; a
- * pass is a surface of one block or a block of one surface.
+ * TP_ORG_EN: blocks of as many atoms of the stream as an atom has elements are turned, so pixels
+ * become elements. A position of the writer takes eight atoms; a block of bytes fills two.
  */
-static bool turn_block(Mover *m, unsigned surface, uint64_t block)
+static bool turn_block(Mover *m, uint64_t block)
 {
     uint8_t in[MAX_LANE * ATOM], out[ATOM];
     unsigned size = ATOM / m->lanes;
-    uint64_t pass = m->lanes == PASS ? surface : m->surfaces == 1 ? block : surface;
 
-    if (!read_pixels(m, surface, block * m->lanes, m->lanes, in)) {
+    if (!read_stream(m, block * m->lanes, m->lanes, in)) {
         return false;
     }
     for (unsigned lane = 0; lane < m->lanes; lane++) {
+        uint64_t n = block * (m->lanes / PASS) + lane / PASS;
+
         for (unsigned p = 0; p < m->lanes; p++) {
             memcpy(out + p * size, in + p * ATOM + lane * size, size);
         }
-        if (!write_bytes(m, place(m, pass, lane % PASS, m->lanes == PASS ? block : lane / PASS),
-                         out, ATOM)) {
+        if (!write_bytes(m, place(m, n, lane % PASS), out, ATOM)) {
             return false;
         }
     }
@@ -104,30 +119,30 @@ static bool turn_block(Mover *m, unsigned surface, uint64_t block)
 
 static bool turn(Mover *m)
 {
-    uint64_t blocks = (m->pixels + m->lanes - 1) / m->lanes;
+    uint64_t blocks = (m->pixels * m->surfaces + m->lanes - 1) / m->lanes;
 
-    for (unsigned s = 0; s < m->surfaces; s++) {
-        for (uint64_t b = 0; b < blocks; b++) {
-            if (!turn_block(m, s, b)) {
-                return false;
-            }
+    for (uint64_t b = 0; b < blocks; b++) {
+        if (!turn_block(m, b)) {
+            return false;
         }
     }
     return true;
 }
 
-/* TP_EN: the pixels of a row become the atoms of a pass; rows follow along the writer's rows. */
+/* TP_EN: the pixels of a row become the atoms of one position of the writer. */
 static bool spread_rows(Mover *m)
 {
     uint8_t row[PASS * ATOM];
 
     for (unsigned s = 0; s < m->surfaces; s++) {
         for (unsigned y = 0; y < m->in->height; y++) {
+            uint64_t n = (uint64_t)s * m->in->height + y;
+
             if (!read_pixels(m, s, (uint64_t)y * m->in->width, m->in->width, row)) {
                 return false;
             }
             for (unsigned x = 0; x < m->in->width; x++) {
-                if (!write_bytes(m, place(m, s, x, y), row + x * ATOM, ATOM)) {
+                if (!write_bytes(m, place(m, n, x), row + x * ATOM, ATOM)) {
                     return false;
                 }
             }

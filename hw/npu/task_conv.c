@@ -89,10 +89,9 @@ static RknpuTaskResult decode_input_convert(const RknpuJob *job, RknpuConv *conv
 }
 
 /*
- * Channels stored per tap in the last depthwise group. Mesa 26.2.6 packs by the real channel count,
- * and its networks are right only when the reader does the same; WEIGHT_SIZE1 gives another value
- * for 33..47 channels in that group and for 17..31 behind a full group (docs/hardware-notes.md,
- * "Depthwise tails").
+ * Channels stored per tap in the last depthwise group: what WEIGHT_SIZE1 leaves for it. Rockchip's
+ * compiler stores 16, 32 or 64; Mesa 26.2.6 packs otherwise by the real channel count
+ * (docs/hardware-notes.md, "Depthwise tails").
  */
 static unsigned depthwise_last_pitch(const RknpuJob *job, const RknpuConv *conv)
 {
@@ -100,7 +99,7 @@ static unsigned depthwise_last_pitch(const RknpuJob *job, const RknpuConv *conv)
     unsigned by_size = conv->tap_channels - conv->kernel_group * (groups - 1);
     unsigned real = ((rknpu_field(job, RKNPU_F_DATAIN_CHANNEL_REAL) - 1) & 63) + 1;
 
-    if (conv->type != RKNPU_INT8 || job->config->dw_tail_by_size ||
+    if (conv->type != RKNPU_INT8 || !job->config->dw_tail_as_mesa_packs ||
         conv->depthwise_order != RKNPU_DW_ORDER_PLAIN) {
         return by_size;
     }

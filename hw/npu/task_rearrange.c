@@ -7,8 +7,7 @@
 
 enum {
     PASS_ATOMS = 8, /* of a transposed output */
-    BYTES_OF_INT16 = 2,
-    RGP_BYTE = 2, /* RGP_TYPE: size of the element that is kept */
+    RGP_BYTE = 2,   /* RGP_TYPE: size of the element that is kept */
     RGP_HALF_WORD = 3,
     MINMAX_MAXIMUM = 7, /* MINMAX_CTL: on, maximum, values without their index */
 };
@@ -31,15 +30,11 @@ static void take_writer_rows(const RknpuJob *job, RknpuOutput *out)
 
 static RknpuTaskResult decode_turn(const RknpuJob *job, RknpuTask *task)
 {
-    const RknpuCube *in = &task->flying;
-    uint64_t pixels = (uint64_t)in->width * in->height;
-
     task->rearrange = RKNPU_REARRANGE_TURN;
     task->element_bytes = rknpu_field(job, RKNPU_F_TP_PRECISION) ? 2 : 1;
     take_writer_rows(job, &task->dpu.out);
-    if (task->dpu.out.pass_atoms != PASS_ATOMS || task->element_bytes > BYTES_OF_INT16 ||
-        (task->element_bytes == 1 && in->channels > in->atom && pixels > RKNPU_ATOM_BYTES)) {
-        return rknpu_unimplemented(job, "DPU BS_OW_CFG TP_ORG_EN", (int64_t)pixels);
+    if (task->dpu.out.pass_atoms != PASS_ATOMS) {
+        return rknpu_unimplemented(job, "DPU BS_OW_CFG TP_ORG_EN", task->dpu.out.pass_atoms);
     }
     return RKNPU_TASK_OK;
 }

@@ -40,8 +40,8 @@ typedef struct RknpuConfig {
     RknpuRound round_mul;       /* BS/BN multiplier */
     RknpuRound round_ew;        /* EW operand converter */
     RknpuRound round_out;       /* OUT_CVT, CVT_ROUND 0 */
-    /* depthwise tail pitch from WEIGHT_SIZE1 instead of the Mesa packer's rule */
-    bool dw_tail_by_size;
+    /* depthwise tails of 17..47 channels lie as Mesa 26.2.6 packs them, not by WEIGHT_SIZE1 */
+    bool dw_tail_as_mesa_packs;
     bool ow_sum_without_padding; /* sum of inputs leaves padding out */
     /* a task that does not fit the CBUF never completes (silicon: garbage) */
     bool cbuf_overflow_hangs;

@@ -208,7 +208,7 @@ void ConvCase::check(const FakeHost &host) const
         ASSERT_TRUE(byte == 0 || byte == kUntouched) << "channel " << k << " was written\n  " << s_;
     }
     for (unsigned k = 0; k < written_channels(); k++) {
-        if (s_.depthwise && k >= s_.channels && k < padded_channels_ &&
+        if (s_.mesa_tail && k >= s_.channels && k < padded_channels_ &&
             k % 64 >= last_depthwise_pitch()) {
             continue;
         }
@@ -253,15 +253,25 @@ void ConvCase::put_input(FakeHost &host) const
 }
 
 /*
- * The packer's rule for the last group of 64 (npu manual notes, depthwise): t real channels there
- * are stored with pitch 64 (or all, if fewer are stored) when t mod 32 is above 16, else with pitch
- * t, at least 16.
+ * Channels stored for the last group of 64: 16, 32 or 64 (Rockchip's compiler). Mesa packs t real
+ * channels with pitch 64 (or all, if fewer are stored) when t mod 32 is above 16, else with t, at
+ * least 16.
  */
 unsigned ConvCase::last_depthwise_pitch() const
 {
     unsigned t = (s_.channels - 1) % 64 + 1;
 
-    return t % 32 > 16 ? std::min(padded_channels_, 64u) : std::max(t, 16u);
+    if (s_.mesa_tail) {
+        return t % 32 > 16 ? std::min(padded_channels_, 64u) : std::max(t, 16u);
+    }
+    return t <= 16 ? 16 : t <= 32 ? 32 : 64;
+}
+
+/* Channels that WEIGHT_SIZE1 counts for a tap. */
+unsigned ConvCase::tap_channels() const
+{
+    return s_.depthwise && !s_.mesa_tail ? (padded_channels_ - 1) / 64 * 64 + last_depthwise_pitch()
+                                         : padded_channels_;
 }
 
 /* [group][slice][ky][kx][kernel][channel]; depthwise [group][ky][kx][channel]. */
@@ -381,7 +391,8 @@ void ConvCase::set_cna(TaskRunner &task) const
     task.set(RK3588_CNA_DATA_SIZE0, s_.width << 16 | rows);
     task.set(RK3588_CNA_DATA_SIZE1, ((s_.channels - 1) & 63) << 16 | padded_channels_);
     task.set(RK3588_CNA_WEIGHT_SIZE0, weight_bytes());
-    task.set(RK3588_CNA_WEIGHT_SIZE1, taps * padded_channels_);
+    task.set(RK3588_CNA_WEIGHT_SIZE1, taps * tap_channels());
+    task.config.dw_tail_as_mesa_packs = s_.mesa_tail;
     task.set(RK3588_CNA_WEIGHT_SIZE2,
              s_.kernel_width << 24 | s_.kernel_height << 16 | (s_.depthwise ? 1 : padded_kernels_));
     task.set(RK3588_CNA_CVT_CON0, 0xb);

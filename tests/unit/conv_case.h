@@ -30,6 +30,7 @@ struct ConvShape {
     unsigned dilation_y = 1, dilation_x = 1;
     unsigned spread_y = 1, spread_x = 1; /* deconvolution: input pixels lie this far apart */
     bool depthwise = false;
+    bool mesa_tail = false;       /* depthwise tail packed by Mesa's rule */
     bool neutral_padding = false; /* weights of padding channels are -OW, as drivers store them */
     unsigned packed = 0;          /* ARGB pixels of 1..4 channels instead of the cube */
     unsigned window_first = 0,
@@ -96,6 +97,7 @@ class ConvCase
     int x_at(unsigned c, int y, int x) const;
     int w_at(unsigned k, unsigned c, unsigned ky, unsigned kx) const;
     unsigned last_depthwise_pitch() const;
+    unsigned tap_channels() const;
     void put_input(FakeHost &host) const;
     void put_weights(FakeHost &host) const;
     void put_operands(FakeHost &host) const;

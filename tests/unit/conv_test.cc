@@ -148,6 +148,8 @@ TEST(Conv, DepthwiseTails)
         s.pad_top = s.pad_left = s.pad_right = 1;
         s.pad_value = -5;
         Check(s, channels);
+        s.mesa_tail = true;
+        Check(s, channels);
     }
 }
 

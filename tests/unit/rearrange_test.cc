@@ -125,6 +125,33 @@ TEST(Rearrange, RowsToLanesOfBytes)
     }
 }
 
+// transpose, bytes, 8 rows of 256: a block takes two surfaces' 8 rows.
+TEST(Rearrange, BlockOverTwoSurfaces)
+{
+    FakeHost host;
+    auto in = Numbers<uint8_t>(8 * 256);
+    TaskRunner task = Copy(host, 1, 8, 128);
+
+    host.put(kIn, in);
+    task.set(RK3588_DPU_RDMA_SRC_DMA_CFG, 15 << 19);
+    task.set(RK3588_DPU_RDMA_SURF_NOTCH, 0xfffff900);
+    task.set(RK3588_DPU_BS_OW_CFG, kTurn);
+    task.set(RK3588_DPU_WDMA_SIZE_0, 7 << 16 | 127);
+    task.set(RK3588_DPU_WDMA_SIZE_1, 1 << 16);
+    task.set(RK3588_DPU_DATA_CUBE_NOTCH_ADDR, 63 << 16 | 63);
+    task.set(RK3588_DPU_DST_SURF_STRIDE, 128);
+    task.set(RK3588_DPU_SURFACE_ADD, 16);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK);
+    auto out = host.get<uint8_t>(kOut, in.size());
+    for (unsigned row = 0; row < 8; row++) {
+        for (unsigned k = 0; k < 256; k++) {
+            // Byte k of a row: byte k % 16 of surface k / 16.
+            ASSERT_EQ(out[k % 16 * 128 + k / 32 * 16 + k / 16 % 2 * 8 + row], in[row * 256 + k])
+                << row << " " << k;
+        }
+    }
+}
+
 // transpose, 16 bits: a cube of two surfaces, 160 pixels each, to pixels of 16 channels.
 TEST(Rearrange, SurfacesToPixels)
 {

@@ -1,1 +1,0 @@
-/work/lead-wt/build/qemu-system-aarch64 -machine rk3588,driver=rocket -smp 2 -m 2048M -nodefaults -display none -no-reboot -kernel /work/lead-wt/build/guest/kernel/7/Image -initrd /tmp/rknpu-emu-B679Y3/initramfs -dtb /tmp/rknpu-emu-B679Y3/dtb -append 'earlycon console=ttyS2,1500000 loglevel=8 ignore_loglevel initcall_debug panic=-1 oops=panic' -serial stdio -monitor none
