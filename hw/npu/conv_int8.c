@@ -304,6 +304,24 @@ RknpuTaskResult rknpu_int8_stages(const RknpuInt8Conv *c, unsigned channel, unsi
 }
 
 /*
+ * Surfaces that follow each other are one range, all of which the task writes: viewed once, they
+ * are mapped once. False = write fault.
+ */
+static bool view_whole_output(const RknpuInt8Conv *c)
+{
+    const RknpuOutput *out = &c->out;
+    unsigned atoms = out->channels / ATOM_BYTES;
+    bool passes_follow = atoms <= out->pass_atoms ||
+                         out->pass_pitch == (int64_t)out->pass_atoms * out->surface_pitch;
+
+    if (rknpu_int8_output_layout(out) == RKNPU_LAYOUT_ROWS && passes_follow &&
+        out->surface_pitch == (int64_t)out->height * out->line_pitch) {
+        rknpu_mem_view_out(c->state->job->mem, out->base, (uint64_t)atoms * out->surface_pitch);
+    }
+    return !rknpu_mem_faulted_write(c->state->job->mem);
+}
+
+/*
  * A 1x1 convolution over whole rows is the same over one row that holds all pixels; long rows fill
  * the kernels' tiles better.
  */
@@ -376,7 +394,12 @@ RknpuTaskResult rknpu_conv_int8(RknpuConvState *state, bool *taken)
     flatten(&c);
     c.identity = rknpu_requant_is_identity(state->dpu_desc, conv);
     c.fused = rknpu_requant_plan(&c.plan, state->dpu, conv, bound);
-    r = conv->depthwise ? rknpu_int8_depthwise(&c, taken) : rknpu_int8_direct(&c, taken);
+    if (c.fused && !view_whole_output(&c)) {
+        *taken = true;
+        r = RKNPU_TASK_WRITE_FAULT;
+    } else {
+        r = conv->depthwise ? rknpu_int8_depthwise(&c, taken) : rknpu_int8_direct(&c, taken);
+    }
     rknpu_requant_plan_free(&c.plan);
     return r;
 }

@@ -181,7 +181,7 @@ static int16_t *fill_pairs(const Depthwise *d, int16_t *to, size_t pixels)
 static const int16_t *pair_row(Depthwise *d, int64_t row)
 {
     const RknpuInputRows *in = &d->in;
-    unsigned slot = (unsigned)((row + d->conv->pad_top) % d->slots);
+    unsigned slot = (unsigned)(row + d->conv->pad_top) % d->slots;
     unsigned left = in->columns ? in->first_column - d->first_column : d->columns;
     int16_t *pair = d->ring + slot * d->slot_elements, *to;
     const uint8_t *upper, *lower;
