@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Builds what shows the NPU's memory in a guest:
+# Builds what drives the NPU in a guest without a network:
 #
 #   BUILD/guest/lab             root tree with rknpu-lab, which goes with the
-#                               teaching driver, and rknpu-ioctl-test, which
-#                               tests Rockchip's own
+#                               teaching driver, rknpu-ioctl-test, which
+#                               tests Rockchip's own, and rocket-test
 #   BUILD/guest/module/NAME/rknpu_lab.ko  the teaching driver for kernel NAME
 #
 # NAME is a kernel of guest-kernel.sh; the driver needs 6.12 or newer.
@@ -43,11 +43,13 @@ fi
 
 part=$guest/lab
 made_by=$(recipe "$0" "$sources"/rknpu-* "$sources"/npu-*.[ch] \
+                 "$sources/rocket-test.c" \
                  "$sources"/driver/rknpu_lab.h "$compiler")
 if ! is_current "$part" "$made_by"; then
     mkdir -p "$work/root/usr/bin"
     program rknpu-lab "$sources/rknpu-lab.c"
     program rknpu-ioctl-test "$sources/rknpu-ioctl-test.c" \
             "$sources/rknpu-client.c"
+    program rocket-test "$sources/rocket-test.c"
     publish "$work/root" "$part" "$made_by"
 fi
