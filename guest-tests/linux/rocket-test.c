@@ -4,8 +4,8 @@
  * compared with plain loops, a job that cannot end, and convolutions after it:
  *
  *   rocket-test endless    a program without an enable word
- *   rocket-test unmapped   a program at an address that the IOMMU does not know; the driver warns of
- *                          the NPU's DMA error
+ *   rocket-test unmapped   a program at an address that the IOMMU does not know; the driver warns
+ *                          of the NPU's DMA error
  *
  * Written from the layout of include/uapi/drm/rocket_accel.h.
  * Exit status: 0 all right, 1 a step failed, 2 wrong use, 4 no device.
