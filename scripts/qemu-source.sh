@@ -27,6 +27,8 @@ check_version() {
     10.0.*) ;;
     *) die "$1 is QEMU $version: a tree of the 10.0 series is needed" ;;
     esac
+    [ ! -e "$1/hw/rknpu" ] ||
+        die "$1 has this project in it already (hw/rknpu): give a tree as QEMU ships it"
 }
 
 unpack() {
@@ -63,8 +65,14 @@ lay_in() {
     add_line meson.build "  'hw/rknpu/hw/soc'," '^trace_events_subdirs = \['
 }
 
-[ ! -e "$src" ] || exit 0
+# A tree that is there stays, whatever it came from, unless another is asked for.
+if [ -e "$src" ]; then
+    [ -z "${1:-}" ] || [ "$(cat "$src.from" 2>/dev/null)" = "$1" ] ||
+        die "$build has another QEMU source already: run 'make clean' first"
+    exit 0
+fi
 mkdir -p "$build"
 unpack "${1:-}"
 lay_in
+echo "${1:-}" >"$src.from"
 mv "$src.part" "$src"
