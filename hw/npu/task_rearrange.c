@@ -94,7 +94,8 @@ static RknpuTaskResult decode_maximum(const RknpuJob *job, RknpuTask *task)
 
 static RknpuTaskResult decode_kind(const RknpuJob *job, RknpuTask *task)
 {
-    if (rknpu_field(job, RKNPU_F_UNPOOLING)) {
+    /* Of the reader of the main input, which convolutions do not use. */
+    if (rknpu_field(job, RKNPU_F_UNPOOLING) && task->kind == RKNPU_TASK_FLYING) {
         return decode_enlarge(job, task);
     }
     if (rknpu_field(job, RKNPU_F_MINMAX_CTL)) {
