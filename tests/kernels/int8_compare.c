@@ -65,7 +65,8 @@ static void random_requant(Case *c)
     RknpuRequant *r = &c->requant;
 
     *r = (RknpuRequant){.bias = c->bias, .truncate = draw(0, 2) ? 0 : draw(1, 4)};
-    r->scale = draw(0x4000, 0x7fff) / (double)(1u << draw(15, 26));
+    /* Every fourth scale is a power of two: there the halves lie that are rounded to even. */
+    r->scale = draw(0x4000, draw(0, 3) ? 0x7fff : 0x4000) / (double)(1u << draw(15, 26));
     r->offset = (int)draw(0, 255) - 128;
     for (unsigned k = 0; k < KERNELS; k++) {
         c->bias[k] = (int)draw(0, 40000) - 20000;
@@ -114,6 +115,10 @@ static void make_case(Case *c)
         c->ow[k] = (int)draw(0, 255) - 128;
     }
     random_requant(c);
+    if (c->requant.ops == 0 && draw(0, 3) == 0) { /* the largest sums */
+        memset(c->input, draw(0, 1) ? 0x80 : 0x7f, sizeof(c->input));
+        memset(c->weights, draw(0, 1) ? 0x80 : 0x7f, sizeof(c->weights));
+    }
 }
 
 static void stage_case(const Case *c, const RknpuInt8Kernels *set, size_t step, size_t row_bytes)
