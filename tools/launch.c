@@ -66,8 +66,8 @@ static void add_machine(GPtrArray *argv, const EmuOptions *o, const char *tree)
 /*
  * The kernel's warnings (level 4) must reach the UART, where they are recognized; earlycon shows
  * how a kernel dies that gets no further.  An oops ends the run: what follows one proves nothing.
- * A random base makes kernels without need for it isolate their page tables (a Cortex-A76 has none),
- * and then every entry to the kernel empties the emulated TLB.
+ * A random base makes kernels isolate their page tables even on a Cortex-A76, which has no need of
+ * it, and then every entry to the kernel empties the emulated TLB.
  */
 static void add_command_line(GPtrArray *argv, const EmuMachine *machine, bool verbose)
 {
