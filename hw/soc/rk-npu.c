@@ -38,21 +38,6 @@
 
 OBJECT_DECLARE_SIMPLE_TYPE(RkNpu, RK_NPU)
 
-/* RknpuCoreState with flat arrays, as the migration stream wants them. */
-typedef struct RkNpuCoreSave {
-    uint32_t pc[64];
-    uint32_t group[RKNPU_BLOCKS * 2 * RKNPU_BLOCK_WORDS];
-    uint32_t pointer[RKNPU_BLOCKS];
-    int16_t lut[2 * RKNPU_LUT_ENTRIES];
-    uint32_t raw_status;
-    uint32_t job_active, job_stalled, job_by_host, job_address, job_amount;
-    uint32_t job_tasks_done, job_tasks_total;
-    uint32_t global_enable;
-    uint32_t dma[RKNPU_DMA_WORDS];
-    uint32_t counter_control[2];
-    uint64_t counter_bytes[2 * RKNPU_COUNTER_KINDS];
-} RkNpuCoreSave;
-
 typedef struct RkNpuCore {
     RkNpu *npu;
     unsigned index;
@@ -63,7 +48,7 @@ typedef struct RkNpuCore {
     bool unpowered;     /* the domain is off */
     uint32_t unclocked; /* bit n: clock line n is gated */
     uint32_t in_reset;  /* bit n: reset line n is asserted */
-    RkNpuCoreSave save;
+    RknpuCoreState state; /* while a snapshot is saved or loaded */
 } RkNpuCore;
 
 struct RkNpu {
@@ -584,26 +569,7 @@ static int rk_npu_pre_save(void *opaque)
     RkNpu *s = opaque;
 
     for (unsigned i = 0; i < s->chip->cores; i++) {
-        RkNpuCoreSave *save = &s->core[i].save;
-        g_autofree RknpuCoreState *st = g_new0(RknpuCoreState, 1);
-
-        rknpu_get_state(s->model, i, st);
-        memcpy(save->pc, st->pc, sizeof(save->pc));
-        memcpy(save->group, st->group, sizeof(save->group));
-        memcpy(save->pointer, st->pointer, sizeof(save->pointer));
-        memcpy(save->lut, st->lut, sizeof(save->lut));
-        save->raw_status = st->raw_status;
-        save->job_active = st->job_active;
-        save->job_stalled = st->job_stalled;
-        save->job_by_host = st->job_by_host;
-        save->job_address = st->job_address;
-        save->job_amount = st->job_amount;
-        save->job_tasks_done = st->job_tasks_done;
-        save->job_tasks_total = st->job_tasks_total;
-        save->global_enable = st->global_enable;
-        memcpy(save->dma, st->dma, sizeof(save->dma));
-        memcpy(save->counter_control, st->counter_control, sizeof(save->counter_control));
-        memcpy(save->counter_bytes, st->counter_bytes, sizeof(save->counter_bytes));
+        rknpu_get_state(s->model, i, &s->core[i].state);
     }
     return 0;
 }
@@ -613,26 +579,7 @@ static int rk_npu_post_load(void *opaque, int version_id)
     RkNpu *s = opaque;
 
     for (unsigned i = 0; i < s->chip->cores; i++) {
-        const RkNpuCoreSave *save = &s->core[i].save;
-        g_autofree RknpuCoreState *st = g_new0(RknpuCoreState, 1);
-
-        memcpy(st->pc, save->pc, sizeof(st->pc));
-        memcpy(st->group, save->group, sizeof(st->group));
-        memcpy(st->pointer, save->pointer, sizeof(st->pointer));
-        memcpy(st->lut, save->lut, sizeof(st->lut));
-        st->raw_status = save->raw_status;
-        st->job_active = save->job_active;
-        st->job_stalled = save->job_stalled;
-        st->job_by_host = save->job_by_host;
-        st->job_address = save->job_address;
-        st->job_amount = save->job_amount;
-        st->job_tasks_done = save->job_tasks_done;
-        st->job_tasks_total = save->job_tasks_total;
-        st->global_enable = save->global_enable;
-        memcpy(st->dma, save->dma, sizeof(st->dma));
-        memcpy(st->counter_control, save->counter_control, sizeof(st->counter_control));
-        memcpy(st->counter_bytes, save->counter_bytes, sizeof(st->counter_bytes));
-        if (!rknpu_set_state(s->model, i, st)) {
+        if (!rknpu_set_state(s->model, i, &s->core[i].state)) {
             error_report("rk-npu: core %u: the snapshot holds a state that is out of range", i);
             return -EINVAL;
         }
@@ -640,6 +587,16 @@ static int rk_npu_post_load(void *opaque, int version_id)
     }
     return 0;
 }
+
+/* A member of the model's state, whatever its dimensions, as an array of its numbers. */
+#define STATE_FIELD(member, type) {                                         \
+        .name = #member,                                                    \
+        .info = &vmstate_info_ ## type,                                     \
+        .flags = VMS_ARRAY,                                                 \
+        .offset = offsetof(RkNpuCore, state.member),                        \
+        .size = sizeof(type ## _t),                                         \
+        .num = sizeof_field(RknpuCoreState, member) / sizeof(type ## _t),   \
+    }
 
 static const VMStateDescription vmstate_rk_npu_core = {
     .name = "rk-npu-core",
@@ -650,22 +607,22 @@ static const VMStateDescription vmstate_rk_npu_core = {
         VMSTATE_BOOL(unpowered, RkNpuCore),
         VMSTATE_UINT32(unclocked, RkNpuCore),
         VMSTATE_UINT32(in_reset, RkNpuCore),
-        VMSTATE_UINT32_ARRAY(save.pc, RkNpuCore, 64),
-        VMSTATE_UINT32_ARRAY(save.group, RkNpuCore, RKNPU_BLOCKS * 2 * RKNPU_BLOCK_WORDS),
-        VMSTATE_UINT32_ARRAY(save.pointer, RkNpuCore, RKNPU_BLOCKS),
-        VMSTATE_INT16_ARRAY(save.lut, RkNpuCore, 2 * RKNPU_LUT_ENTRIES),
-        VMSTATE_UINT32(save.raw_status, RkNpuCore),
-        VMSTATE_UINT32(save.job_active, RkNpuCore),
-        VMSTATE_UINT32(save.job_stalled, RkNpuCore),
-        VMSTATE_UINT32(save.job_by_host, RkNpuCore),
-        VMSTATE_UINT32(save.job_address, RkNpuCore),
-        VMSTATE_UINT32(save.job_amount, RkNpuCore),
-        VMSTATE_UINT32(save.job_tasks_done, RkNpuCore),
-        VMSTATE_UINT32(save.job_tasks_total, RkNpuCore),
-        VMSTATE_UINT32(save.global_enable, RkNpuCore),
-        VMSTATE_UINT32_ARRAY(save.dma, RkNpuCore, RKNPU_DMA_WORDS),
-        VMSTATE_UINT32_ARRAY(save.counter_control, RkNpuCore, 2),
-        VMSTATE_UINT64_ARRAY(save.counter_bytes, RkNpuCore, 2 * RKNPU_COUNTER_KINDS),
+        STATE_FIELD(pc, uint32),
+        STATE_FIELD(group, uint32),
+        STATE_FIELD(pointer, uint32),
+        STATE_FIELD(lut, int16),
+        STATE_FIELD(raw_status, uint32),
+        STATE_FIELD(job_active, uint32),
+        STATE_FIELD(job_stalled, uint32),
+        STATE_FIELD(job_by_host, uint32),
+        STATE_FIELD(job_address, uint32),
+        STATE_FIELD(job_amount, uint32),
+        STATE_FIELD(job_tasks_done, uint32),
+        STATE_FIELD(job_tasks_total, uint32),
+        STATE_FIELD(global_enable, uint32),
+        STATE_FIELD(dma, uint32),
+        STATE_FIELD(counter_control, uint32),
+        STATE_FIELD(counter_bytes, uint64),
         VMSTATE_END_OF_LIST()
     },
 };

@@ -33,6 +33,21 @@ protected:
         EXPECT_EQ(q->read(target + 16), 0u) << "first word behind the output";
     }
 
+    /* Saves the machine and lets a new one go on from there. */
+    void move_to_new_machine()
+    {
+        const std::string file = ::testing::TempDir() + "rknpu-snapshot";
+
+        ASSERT_TRUE(q->save(file));
+        boot({"-incoming", "file:" + file});
+        for (int i = 0;
+             i < 100 && q->qmp("query-status").find("inmigrate") != std::string::npos; i++) {
+            usleep(50000);
+        }
+        q->qmp("cont");
+        unlink(file.c_str());
+    }
+
     std::string property(const char *name)
     {
         return q->qmp("qom-get", "{\"path\": \"/machine/npu\", \"property\": \"" +
@@ -203,7 +218,6 @@ TEST_F(Npu, ResetFreesAStalledCore)
 
 TEST_F(Npu, SnapshotKeepsRegistersAndPendingInterrupt)
 {
-    const std::string file = ::testing::TempDir() + "rknpu-snapshot";
     std::vector<uint32_t> before;
     std::vector<uint64_t> addresses;
 
@@ -224,12 +238,7 @@ TEST_F(Npu, SnapshotKeepsRegistersAndPendingInterrupt)
     for (uint64_t a : addresses) {
         before.push_back(q->read(a));
     }
-    ASSERT_TRUE(q->save(file));
-    boot({"-incoming", "file:" + file});
-    for (int i = 0; i < 100 && q->qmp("query-status").find("inmigrate") != std::string::npos; i++) {
-        usleep(50000);
-    }
-    q->qmp("cont");
+    move_to_new_machine();
     for (size_t i = 0; i < addresses.size(); i++) {
         EXPECT_EQ(q->read(addresses[i]), before[i]) << std::hex << addresses[i];
     }
@@ -240,7 +249,20 @@ TEST_F(Npu, SnapshotKeepsRegistersAndPendingInterrupt)
     start(*q, 0, program, put_copy(*q, program, source, target));
     ASSERT_TRUE(finished(0, dpu_done, 0x200)) << "the other group";
     expect_copied();
-    unlink(file.c_str());
+}
+
+/* A job that a stopped machine was given has begun for the guest and not for the NPU's worker. */
+TEST_F(Npu, SnapshotKeepsAJobInFlight)
+{
+    unsigned words = put_job();
+
+    q->qmp("stop");
+    start(*q, 0, program, words);
+    EXPECT_NE(property("waiting").find("task 1 of 1"), std::string::npos) << property("waiting");
+    move_to_new_machine();
+    ASSERT_TRUE(finished(0, dpu_done, 0x100)) << property("waiting");
+    EXPECT_TRUE(q->spi(spi[0]));
+    expect_copied();
 }
 
 } // namespace
