@@ -169,21 +169,38 @@ static const uint8_t *picture_row(Depthwise *d, int64_t row, unsigned which)
     return !from || rknpu_int8_rows_are_memory(in) ? from : memcpy(d->copy[which], from, bytes);
 }
 
-static int16_t *fill_pairs(const Depthwise *d, int16_t *to, size_t pixels)
+static void fill_pairs(const Depthwise *d, int16_t *to, size_t pixels)
 {
     for (size_t i = 0; i < pixels * PAIR_ELEMENTS; i++) {
         to[i] = d->c->pad;
     }
-    return to + pixels * PAIR_ELEMENTS;
+}
+
+/* Columns of padding in front of the picture's part of a row. */
+static size_t left_padding(const Depthwise *d)
+{
+    return d->in.columns ? d->in.first_column - d->first_column : d->columns;
+}
+
+/* Empties the ring for a strip whose input is viewed: only padding columns are the same in all. */
+static void clear_ring(Depthwise *d)
+{
+    size_t left = left_padding(d), right = d->columns - left - d->in.columns;
+
+    for (unsigned i = 0; i < d->slots; i++) {
+        int16_t *pair = d->ring + i * d->slot_elements;
+
+        d->slot_row[i] = INT64_MIN;
+        fill_pairs(d, pair, left);
+        fill_pairs(d, pair + (d->columns - right) * PAIR_ELEMENTS, right);
+    }
 }
 
 /* The pair row that begins with input row `row`; NULL = read fault. */
 static const int16_t *pair_row(Depthwise *d, int64_t row)
 {
-    const RknpuInputRows *in = &d->in;
     unsigned slot = (unsigned)(row + d->conv->pad_top) % d->slots;
-    unsigned left = in->columns ? in->first_column - d->first_column : d->columns;
-    int16_t *pair = d->ring + slot * d->slot_elements, *to;
+    int16_t *pair = d->ring + slot * d->slot_elements;
     const uint8_t *upper, *lower;
 
     if (d->slot_row[slot] != row) {
@@ -192,9 +209,7 @@ static const int16_t *pair_row(Depthwise *d, int64_t row)
         if (!lower) {
             return NULL;
         }
-        to = fill_pairs(d, pair, left);
-        d->kernels->stage_pair(to, upper, lower, in->columns);
-        fill_pairs(d, to + in->columns * PAIR_ELEMENTS, d->columns - left - in->columns);
+        d->kernels->stage_pair(pair + left_padding(d) * PAIR_ELEMENTS, upper, lower, d->in.columns);
         d->slot_row[slot] = row;
     }
     return pair;
@@ -249,12 +264,10 @@ static RknpuTaskResult compute_strip(Depthwise *d, unsigned atom, unsigned y, un
     RknpuTaskResult r = RKNPU_TASK_OK;
 
     d->out.strip = (RknpuStrip){ .y = y, .rows = rows, .columns = d->c->out.width };
-    for (unsigned i = 0; i < d->slots; i++) {
-        d->slot_row[i] = INT64_MIN;
-    }
     if (!rknpu_int8_view_input(d->c, &d->in, first, in_rows, d->first_column, d->columns)) {
         return RKNPU_TASK_READ_FAULT;
     }
+    clear_ring(d);
     if (d->c->fused && d->c->plan.needs_operand) {
         operands = rknpu_int8_operands(d->c, &d->out);
         if (!operands) {
