@@ -69,11 +69,12 @@ static void add_machine(GPtrArray *argv, const EmuOptions *o, const char *tree)
  * A random base makes kernels isolate their page tables even on a Cortex-A76, which has no need of
  * it, and then every entry to the kernel empties the emulated TLB.
  */
-static void add_command_line(GPtrArray *argv, const EmuMachine *machine, bool verbose)
+static void add_command_line(GPtrArray *argv, const EmuOptions *o, bool verbose)
 {
     add(argv, "-append");
-    add(argv, "earlycon console=%s %s panic=-1 oops=panic kpti=0", machine->console,
-        verbose ? "loglevel=7" : "quiet loglevel=5");
+    add(argv, "earlycon console=%s %s panic=-1 oops=panic kpti=0%s%s", o->machine->console,
+        verbose ? "loglevel=7" : "quiet loglevel=5", o->append ? " " : "",
+        o->append ? o->append : "");
 }
 
 static void add_connections(GPtrArray *argv)
@@ -105,7 +106,7 @@ char **emu_launch_argv(const EmuOptions *o, const EmuFiles *files, bool attached
     if (files->dtb) {
         add_option(argv, "-dtb", files->dtb);
     }
-    add_command_line(argv, o->machine, verbose);
+    add_command_line(argv, o, verbose);
     if (attached) {
         add_connections(argv);
     } else {

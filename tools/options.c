@@ -19,7 +19,7 @@ G_DEFINE_QUARK(rknpu-emu-error, emu_error)
 
 /* Options as typed, before they are checked. */
 typedef struct {
-    char *machine, *driver, *kernel, *dtb, *npu_sram, *share, *log, *memory;
+    char *machine, *driver, *kernel, *append, *dtb, *npu_sram, *share, *log, *memory;
     char **overlays, **modules;
     int cpus, timeout;
     gboolean stats;
@@ -189,6 +189,8 @@ static bool parse_raw(char **argv, Raw *raw, GError **error)
           "device tree for mainline's rocket or Rockchip's rknpu", "rocket|rknpu" },
         { "kernel", 'k', 0, G_OPTION_ARG_FILENAME, &raw->kernel,
           "arm64 Image, or the name of a prepared kernel: 7 (default), 6.12, 6.1", "FILE" },
+        { "append", 0, 0, G_OPTION_ARG_STRING, &raw->append,
+          "more words for the kernel's command line, e.g. \"cma=256M rknpu.x=1\"", "TEXT" },
         { "dtb", 0, 0, G_OPTION_ARG_FILENAME, &raw->dtb,
           "device tree instead of the machine's own", "FILE" },
         { "overlay", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &raw->overlays,
@@ -241,6 +243,7 @@ static void raw_clear(Raw *raw)
     g_free(raw->machine);
     g_free(raw->driver);
     g_free(raw->kernel);
+    g_free(raw->append);
     g_free(raw->dtb);
     g_free(raw->npu_sram);
     g_free(raw->share);
@@ -265,6 +268,7 @@ EmuOptions *emu_options_parse(char **argv, GError **error)
     ok = parse_raw(words, &raw, error) && check_machine(o, &raw, error) &&
          check_sizes(o, &raw, error) && check_npu_sram(o, &raw, error);
     o->kernel = g_steal_pointer(&raw.kernel);
+    o->append = g_steal_pointer(&raw.append);
     o->dtb = g_steal_pointer(&raw.dtb);
     o->overlays = g_steal_pointer(&raw.overlays);
     o->modules = g_steal_pointer(&raw.modules);
@@ -284,6 +288,7 @@ void emu_options_free(EmuOptions *o)
     }
     g_free(o->driver);
     g_free(o->kernel);
+    g_free(o->append);
     g_free(o->dtb);
     g_strfreev(o->overlays);
     g_strfreev(o->modules);

@@ -14,6 +14,7 @@ typedef struct {
     const EmuMachine *machine;
     char *driver;               /* NULL when the machine has no NPU */
     char *kernel;               /* as given; NULL for the default kernel */
+    char *append;               /* for the kernel's command line; NULL for nothing */
     char *dtb;                  /* NULL for the machine's own */
     char **overlays;            /* NULL or a NULL-ended list, as the three below */
     char **modules;

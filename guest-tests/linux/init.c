@@ -188,11 +188,50 @@ static void mount_all(void)
     symlink("fd/2", "/dev/stderr");
 }
 
+/* True when the word is "NAME.PARAMETER" of this module; - and _ are one letter in such names. */
+static bool is_parameter_of(const char *word, const char *name)
+{
+    for (; *name && strcmp(name, ".ko") != 0; name++, word++) {
+        if ((*word == '-' ? '_' : *word) != (*name == '-' ? '_' : *name)) {
+            return false;
+        }
+    }
+    return *word == '.';
+}
+
+/* What the kernel's command line says for the module, as modprobe(8) hands it over. */
+static void module_parameters(const char *path, char *out, size_t size)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char line[4096] = "", *rest = line;
+    int fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
+    size_t used = 0;
+
+    if (fd >= 0) {
+        ssize_t n = read(fd, line, sizeof(line) - 1);
+
+        line[n > 0 ? n : 0] = '\0';
+        close(fd);
+    }
+    out[0] = '\0';
+    for (char *word; (word = strsep(&rest, " \n"));) {
+        if (is_parameter_of(word, name) && used + strlen(word) + 1 < size) {
+            used += snprintf(out + used, size - used, "%s%s", used ? " " : "",
+                             strchr(word, '.') + 1);
+        }
+    }
+}
+
 static bool load_module(const char *path)
 {
+    char parameters[1024];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool ok = fd >= 0 && (syscall(SYS_finit_module, fd, "", 0) == 0 || errno == EEXIST);
-    int error = errno;
+    bool ok;
+    int error;
+
+    module_parameters(path, parameters, sizeof(parameters));
+    ok = fd >= 0 && (syscall(SYS_finit_module, fd, parameters, 0) == 0 || errno == EEXIST);
+    error = errno;
 
     if (fd >= 0) {
         close(fd);

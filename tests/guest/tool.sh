@@ -75,6 +75,12 @@ if [ "${RKNPU_MACHINE:-rk3588}" != virt ]; then
     check "  and what the NPU was doing"
 fi
 
+run --append 'panic_on_warn=0 gpu_sched.sched_policy=0' -- sh -c \
+    'cat /sys/module/gpu_sched/parameters/sched_policy; grep -c panic_on_warn /proc/cmdline' \
+    </dev/null >"$out/out" 2>"$out/err"
+[ "$(cat "$out/out")" = "$(printf '0\n1')" ]
+check "--append reaches the kernel and, as gpu_sched.sched_policy, a module"
+
 run -- yes 2>"$out/err" | head -n 2 >"$out/out"
 [ "$(cat "$out/out")" = "$(printf 'y\ny')" ]
 check "a reader that leaves ends the run"

@@ -91,6 +91,7 @@ RKNPU_GUEST=/no/such/guest refuses 125 'make guest' run -- true
 prints '-machine virt' run --machine virt --dry-run -- true
 prints '-smp 3' run --machine virt --smp 3 --dry-run -- true
 prints '-m 4096M' run --machine virt --memory 4G --dry-run -- true
+prints ' cma=256M rk.x=1' run --machine virt --append "cma=256M rk.x=1" --dry-run -- true
 prints "path=$work/dir," run --machine virt --share "$work/dir" --dry-run -- true
 
 # checks_tree LINES TEXT ARGUMENT...: that many lines about the device tree,
