@@ -4,7 +4,12 @@
  *
  * Rows are staged in pairs (row iy and the next tap's row iy + dilation, interleaved), so that one
  * 16-bit multiply-add does two taps. A pair is kept in a ring and serves every output row and tap
- * row that needs it.
+ * row that needs it. Kernels of odd height without dilation need only pairs that begin an even
+ * number of rows below the top: an output row between them has its own arrangement of the weights.
+ *
+ *   kernel rows a, b, c    pairs    (0, 1)  (2, 3)
+ *   output row 0           weights  (a, b)  (c, 0)
+ *   output row 1           weights  (0, a)  (b, c)
  */
 #include "conv_int8.h"
 
@@ -25,8 +30,10 @@ typedef struct Depthwise {
     unsigned columns; /* input columns under a row of output */
     int64_t first_column;
     unsigned row_pairs;
-    unsigned slots;    /* of the ring */
-    int64_t *slot_row; /* upper row of the pair in each slot; INT64_MIN: empty */
+    unsigned arrangements;  /* of the weights: 2 when output rows need both */
+    size_t weight_elements; /* of one of them */
+    unsigned slots;         /* of the ring */
+    int64_t *slot_row;      /* upper row of the pair in each slot; INT64_MIN: empty */
     size_t slot_elements;
     int16_t *ring;
     uint8_t *copy[2]; /* of two input rows */
@@ -44,7 +51,10 @@ static bool prepare(Depthwise *d)
     size_t weight_bytes;
 
     d->row_pairs = (conv->kernel_height + 1) / 2;
-    weight_bytes = (size_t)d->row_pairs * conv->kernel_width * PAIR_ELEMENTS * sizeof(int16_t);
+    d->arrangements =
+        conv->kernel_height % 2 && conv->stride_y % 2 && conv->dilation_y == 1 ? 2 : 1;
+    d->weight_elements = (size_t)d->row_pairs * conv->kernel_width * PAIR_ELEMENTS;
+    weight_bytes = d->arrangements * d->weight_elements * sizeof(int16_t);
     d->slots = 2 * conv->dilation_y * (d->row_pairs - 1) + 1;
     ring_bytes = d->slots * columns * PAIR_ELEMENTS * sizeof(int16_t);
     if (ring_bytes > RKNPU_STAGED_MAX) {
@@ -73,14 +83,17 @@ static unsigned present_lanes(const RknpuConv *conv, unsigned channel)
     return channel < limit ? MIN(limit - channel, RKNPU_INT8_LANES) : 0;
 }
 
-/* One tap's weights of an atom: `at` is the tap's first byte of this atom in memory. */
-static void take_tap(Depthwise *d, const int32_t *ow, unsigned lanes, unsigned tap,
+/*
+ * One tap's weights of an atom: `at` is the tap's first byte of this atom in memory. `down`: the
+ * arrangement with its rows one further down.
+ */
+static void take_tap(Depthwise *d, unsigned down, const int32_t *ow, unsigned lanes, unsigned tap,
                      const uint8_t *at)
 {
     const RknpuConv *conv = d->conv;
-    unsigned ky = tap / conv->kernel_width, kx = tap % conv->kernel_width;
-    int16_t *to =
-        d->weights + ((size_t)(ky / 2) * conv->kernel_width + kx) * PAIR_ELEMENTS + ky % 2;
+    unsigned ky = tap / conv->kernel_width + down, kx = tap % conv->kernel_width;
+    int16_t *to = d->weights + down * d->weight_elements +
+                  ((size_t)(ky / 2) * conv->kernel_width + kx) * PAIR_ELEMENTS + ky % 2;
 
     for (unsigned i = 0; i < lanes; i++) {
         const uint8_t *pair = at + i / 2 * 4 + i % 2;
@@ -92,26 +105,29 @@ static void take_tap(Depthwise *d, const int32_t *ow, unsigned lanes, unsigned t
 }
 
 /* take_tap() for all taps of a whole atom in plain order, with the loop that stages input rows. */
-static void take_whole(Depthwise *d, const int32_t *ow, const uint8_t *memory, size_t pitch)
+static void take_whole(Depthwise *d, unsigned down, const int32_t *ow, const uint8_t *memory,
+                       size_t pitch)
 {
     static const uint8_t none[RKNPU_INT8_LANES];
     const RknpuConv *conv = d->conv;
-    int16_t *to = d->weights, add[2][PAIR_ELEMENTS];
+    int16_t *to = d->weights + down * d->weight_elements, add[PAIR_ELEMENTS];
+    size_t row = conv->kernel_width * pitch;
 
-    for (unsigned i = 0; i < PAIR_ELEMENTS; i++) {
-        add[1][i] = (int16_t)ow[i / 2];
-        add[0][i] = i % 2 ? 0 : add[1][i];
-    }
-    for (unsigned ky = 0; ky < conv->kernel_height; ky += 2) {
-        bool both = ky + 1 < conv->kernel_height;
+    for (unsigned pair = 0; pair < d->row_pairs; pair++) {
+        bool has_upper = 2 * pair >= down, has_lower = 2 * pair + 1 - down < conv->kernel_height;
+        const uint8_t *upper = has_upper ? memory + (2 * pair - down) * row : none;
+        const uint8_t *lower = has_lower ? memory + (2 * pair + 1 - down) * row : none;
 
+        for (unsigned i = 0; i < PAIR_ELEMENTS; i++) {
+            add[i] = (i % 2 ? has_lower : has_upper) ? (int16_t)ow[i / 2] : 0;
+        }
         for (unsigned kx = 0; kx < conv->kernel_width; kx++, to += PAIR_ELEMENTS) {
-            const uint8_t *upper = memory + (ky * conv->kernel_width + kx) * pitch;
-
-            d->kernels->stage_pair(to, upper, both ? upper + conv->kernel_width * pitch : none, 1);
+            d->kernels->stage_pair(to, upper, lower, 1);
             for (unsigned i = 0; i < PAIR_ELEMENTS; i++) {
-                to[i] += add[both][i];
+                to[i] += add[i];
             }
+            upper += has_upper ? pitch : 0;
+            lower += has_lower ? pitch : 0;
         }
     }
 }
@@ -124,14 +140,16 @@ static bool load_weights(Depthwise *d, unsigned channel, unsigned lanes)
     unsigned group = channel / conv->kernel_group, in_group = channel % conv->kernel_group;
     unsigned pitch = group < groups - 1 ? conv->kernel_group : conv->last_pitch;
     bool pairs = conv->depthwise_order == RKNPU_DW_ORDER_PAIRS;
+    bool whole = lanes == RKNPU_INT8_LANES && !pairs;
     uint64_t first =
         (uint64_t)group * conv->kernel_group * taps * (pairs ? 2 : 1) + in_group * (pairs ? 2 : 1);
     unsigned last = pairs ? (lanes + 1) / 2 * 4 : lanes;
     int32_t ow[RKNPU_INT8_LANES] = { 0 };
     const uint8_t *memory;
 
-    memset(d->weights, 0,
-           (size_t)d->row_pairs * conv->kernel_width * PAIR_ELEMENTS * sizeof(int16_t));
+    if (!whole) {
+        memset(d->weights, 0, d->arrangements * d->weight_elements * sizeof(*d->weights));
+    }
     if (lanes == 0) {
         return true;
     }
@@ -142,12 +160,14 @@ static bool load_weights(Depthwise *d, unsigned channel, unsigned lanes)
     for (unsigned i = 0; i < lanes && conv->add_ow; i++) {
         ow[i] = rknpu_conv_ow(d->c->state, channel + i);
     }
-    if (memory && lanes == RKNPU_INT8_LANES && !pairs) {
-        take_whole(d, ow, memory, pitch);
-        return true;
-    }
-    for (unsigned t = 0; memory && t < taps; t++) {
-        take_tap(d, ow, lanes, t, memory + (size_t)t * pitch);
+    for (unsigned down = 0; memory && down < d->arrangements; down++) {
+        if (whole) {
+            take_whole(d, down, ow, memory, pitch);
+            continue;
+        }
+        for (unsigned t = 0; t < taps; t++) {
+            take_tap(d, down, ow, lanes, t, memory + (size_t)t * pitch);
+        }
     }
     return memory != NULL;
 }
@@ -221,20 +241,21 @@ static RknpuTaskResult compute_row(Depthwise *d, unsigned atom, unsigned y, cons
     const int16_t *pairs[16]; /* kernel height is a 5-bit field */
     unsigned channel = atom * RKNPU_INT8_LANES;
     unsigned width = d->c->out.width;
+    unsigned down = d->arrangements == 2 ? y * conv->stride_y % 2 : 0;
+    int64_t top = (int64_t)y * conv->stride_y - conv->pad_top - down;
     RknpuInt8Depthwise args = {
         .pairs = pairs,
         .pixel_step = (size_t)conv->stride_x * PAIR_ELEMENTS * sizeof(int16_t),
         .tap_step = (size_t)conv->dilation_x * PAIR_ELEMENTS * sizeof(int16_t),
         .row_pairs = d->row_pairs,
         .kernel_width = conv->kernel_width,
-        .weights = d->weights,
+        .weights = d->weights + down * d->weight_elements,
         .pixels = width,
         .out.channel = channel,
     };
 
     for (unsigned i = 0; i < d->row_pairs; i++) {
-        pairs[i] = pair_row(d, (int64_t)y * conv->stride_y - conv->pad_top +
-                                   2 * i * (int64_t)conv->dilation_y);
+        pairs[i] = pair_row(d, top + 2 * i * (int64_t)conv->dilation_y);
         if (!pairs[i]) {
             return RKNPU_TASK_READ_FAULT;
         }
