@@ -118,8 +118,9 @@ static void take_whole(Depthwise *d, unsigned down, const int32_t *ow, const uin
         const uint8_t *upper = has_upper ? memory + (2 * pair - down) * row : none;
         const uint8_t *lower = has_lower ? memory + (2 * pair + 1 - down) * row : none;
 
-        for (unsigned i = 0; i < PAIR_ELEMENTS; i++) {
-            add[i] = (i % 2 ? has_lower : has_upper) ? (int16_t)ow[i / 2] : 0;
+        for (unsigned i = 0; i < RKNPU_INT8_LANES; i++) {
+            add[2 * i] = (int16_t)(ow[i] * has_upper);
+            add[2 * i + 1] = (int16_t)(ow[i] * has_lower);
         }
         for (unsigned kx = 0; kx < conv->kernel_width; kx++, to += PAIR_ELEMENTS) {
             d->kernels->stage_pair(to, upper, lower, 1);
