@@ -78,12 +78,17 @@ write_config() {
                              "install debian-archive-keyring"
     mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial" "$dir/etc"
     : >"$dir/status"
-    if [ "$2" = source ]; then
-        native=$(dpkg --print-architecture)
-        echo "deb-src [signed-by=$keyring target=Sources] $uri $1 main"
-    else
-        echo "deb [signed-by=$keyring arch=$2 target=Packages] $uri $1 main"
-    fi >"$dir/sources.list"
+    # Backports stand on their release, and come before it.
+    releases=$1
+    case $1 in *-backports) releases="$1 ${1%-backports}" ;; esac
+    [ "$2" != source ] || native=$(dpkg --print-architecture)
+    for release in $releases; do
+        if [ "$2" = source ]; then
+            echo "deb-src [signed-by=$keyring target=Sources] $uri $release main"
+        else
+            echo "deb [signed-by=$keyring arch=$2 target=Packages] $uri $release main"
+        fi
+    done >"$dir/sources.list"
     cat >"$dir/apt.conf" <<CONF
 Dir::State "$dir";
 Dir::State::lists "$dir/lists";
@@ -103,6 +108,7 @@ APT::Architecture "$native";
 APT::Architectures { "$native"; };
 APT::Sandbox::User "root";
 APT::Get::List-Cleanup "false";
+APT::Default-Release "$1";
 Acquire::Languages "none";
 Acquire::Retries "3";
 Acquire::http::Timeout "60";
@@ -199,7 +205,8 @@ first_suite() {
             [ -n "$(find "$dir/stamp" -mmin +5)" ] || break
         done
     done
-    die "cannot get package '$name' ($arch) from any of: $* (see $log)"
+    cause=$(sed -n 's/^E: //p' "$log" | head -n 1)
+    die "cannot get package '$name' ($arch) from any of: $*${cause:+: $cause} (see $log)"
 }
 
 usage() {
