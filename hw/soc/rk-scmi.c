@@ -2,15 +2,15 @@
 /*
  * SCMI server of Rockchip's boot firmware.
  *
- * Facts: Arm DEN 0056 (SCMI), sections 4.2 (base), 4.6 (clock), 4.8 (reset) and 5.1.2 (shared
- * memory transport); clock numbers from dt-bindings/clock/rockchip,rk3588-cru.h and
- * rockchip,rk3576-cru.h.
+ * Facts: Arm DEN 0056 (SCMI), sections 4.2 (base), 4.3 (power domains), 4.6 (clock), 4.8 (reset)
+ * and 5.1.2 (shared memory transport); clock numbers from dt-bindings/clock/rockchip,rk3588-cru.h
+ * and rockchip,rk3576-cru.h; registers as in rk-pmu.c and rk-cru.c.
  *
  * Modelled: base protocol 2.0 and clock protocol 1.0 for the clocks that trees of these machines
- * name. A rate that is set is remembered and returned; nothing here runs at that rate. Reset
- * protocol 1.0 for the resets of the NPU, which real firmware leaves to the kernel: it is for
- * kernels that have no clock driver for the chip. The firmware writes the clock and reset unit, as
- * a kernel would.
+ * name. A rate that is set is remembered and returned; nothing here runs at that rate. Power
+ * protocol 2.0 and reset protocol 1.0 for the NPU's domains and resets, which real firmware leaves
+ * to the kernel: they are for kernels that have no clock driver for the chip. The firmware writes
+ * the power controller and the clock and reset unit, as a kernel would.
  * Not modelled: notifications, asynchronous commands.
  */
 #include "qemu/osdep.h"
@@ -34,6 +34,7 @@
 #define HEADER_PROTOCOL(h) ((h) >> 10 & 0xff)
 
 #define PROTOCOL_BASE  0x10
+#define PROTOCOL_POWER 0x11
 #define PROTOCOL_CLOCK 0x14
 #define PROTOCOL_RESET 0x16
 
@@ -53,6 +54,11 @@
 #define CLOCK_RATE_SET       5
 #define CLOCK_RATE_GET       6
 #define CLOCK_CONFIG_SET     7
+
+#define POWER_DOMAIN_ATTRIBUTES 3
+#define POWER_STATE_SET         4
+#define POWER_STATE_GET         5
+#define POWER_STATE_OFF (1u << 30)
 
 #define RESET_DOMAIN_ATTRIBUTES 3
 #define RESET_DOMAIN            4
@@ -78,19 +84,19 @@ typedef struct RkScmiClock {
 } RkScmiClock;
 
 /* A bit of a register with a write mask in the upper half. */
-typedef struct RkScmiReset {
+typedef struct RkScmiBit {
     const char *name;
     hwaddr reg;
     unsigned bit;
-} RkScmiReset;
+} RkScmiBit;
 
 struct RkScmiClass {
     SysBusDeviceClass parent_class;
 
     const RkScmiClock *clocks;
     unsigned clock_count;
-    const RkScmiReset *resets; /* the index is the number */
-    unsigned reset_count;
+    const RkScmiBit *domains, *resets; /* the index is the number; domains: bit set = off */
+    unsigned domain_count, reset_count;
 };
 
 struct RkScmi {
@@ -131,7 +137,7 @@ static const RkScmiClock rk3576_scmi_clocks[] = {
 #define RK3588_SOFTRST_CON(n) (0xfd7c0000 + 0xa00 + 4 * (n))
 #define RK3576_SOFTRST_CON(n) (0x27200000 + 0xa00 + 4 * (n))
 
-static const RkScmiReset rk3588_scmi_resets[] = {
+static const RkScmiBit rk3588_scmi_resets[] = {
     { "srst_a_rknn0", RK3588_SOFTRST_CON(30), 6 },
     { "srst_a_rknn1", RK3588_SOFTRST_CON(27), 0 },
     { "srst_a_rknn2", RK3588_SOFTRST_CON(28), 0 },
@@ -140,11 +146,25 @@ static const RkScmiReset rk3588_scmi_resets[] = {
     { "srst_h_rknn2", RK3588_SOFTRST_CON(28), 2 },
 };
 
-static const RkScmiReset rk3576_scmi_resets[] = {
+static const RkScmiBit rk3576_scmi_resets[] = {
     { "srst_a_rknn0", RK3576_SOFTRST_CON(28), 9 },
     { "srst_a_rknn1", RK3576_SOFTRST_CON(29), 0 },
     { "srst_a_cbuf", RK3576_SOFTRST_CON(32), 0 },
     { "srst_h_cbuf", RK3576_SOFTRST_CON(32), 12 },
+};
+
+#define RK3588_PMU_PWR 0xfd8d814c
+#define RK3576_PMU_PWR1 0x27380214
+
+static const RkScmiBit rk3588_scmi_domains[] = {
+    { "nputop", RK3588_PMU_PWR, 3 },
+    { "npu1", RK3588_PMU_PWR, 4 },
+    { "npu2", RK3588_PMU_PWR, 5 },
+};
+
+static const RkScmiBit rk3576_scmi_domains[] = {
+    { "npu0", RK3576_PMU_PWR1, 7 },
+    { "npu1", RK3576_PMU_PWR1, 8 },
 };
 
 static void rk_scmi_put(RkScmiMessage *m, uint32_t word)
@@ -177,7 +197,7 @@ static int rk_scmi_base(RkScmi *s, unsigned message, RkScmiMessage *m)
         rk_scmi_put(m, 0x20000);
         return SCMI_SUCCESS;
     case PROTOCOL_ATTRIBUTES:
-        rk_scmi_put(m, 2 | 1 << 8); /* two protocols, one agent */
+        rk_scmi_put(m, 3 | 1 << 8); /* three protocols, one agent */
         return SCMI_SUCCESS;
     case PROTOCOL_MESSAGE_ATTRIBUTES:
         rk_scmi_put(m, 0);
@@ -192,11 +212,12 @@ static int rk_scmi_base(RkScmi *s, unsigned message, RkScmiMessage *m)
         rk_scmi_put(m, 0);
         return SCMI_SUCCESS;
     case BASE_DISCOVER_LIST_PROTOCOLS:
-        if (m->in[0] > 2) { /* how many of the list to skip */
+        if (m->in[0] > 3) { /* how many of the list to skip */
             return SCMI_INVALID_PARAMETERS;
         }
-        rk_scmi_put(m, 2 - m->in[0]);
-        rk_scmi_put(m, (PROTOCOL_CLOCK | PROTOCOL_RESET << 8) >> (8 * m->in[0]));
+        rk_scmi_put(m, 3 - m->in[0]);
+        rk_scmi_put(m, (PROTOCOL_POWER | PROTOCOL_CLOCK << 8 | PROTOCOL_RESET << 16) >>
+                       (8 * m->in[0]));
         return SCMI_SUCCESS;
     case BASE_DISCOVER_AGENT:
         rk_scmi_put(m, 0);
@@ -291,16 +312,75 @@ static int rk_scmi_clock(RkScmi *s, unsigned message, RkScmiMessage *m)
     }
 }
 
-static void rk_scmi_set_reset(RkScmi *s, const RkScmiReset *reset, bool assert)
+static void rk_scmi_set_bit(RkScmi *s, const RkScmiBit *b, bool set)
 {
-    address_space_stl_le(&s->as, reset->reg, (0x10000u | assert) << reset->bit,
-                         MEMTXATTRS_UNSPECIFIED, NULL);
+    address_space_stl_le(&s->as, b->reg, (0x10000u | set) << b->bit, MEMTXATTRS_UNSPECIFIED, NULL);
+}
+
+static bool rk_scmi_get_bit(RkScmi *s, const RkScmiBit *b)
+{
+    return address_space_ldl_le(&s->as, b->reg, MEMTXATTRS_UNSPECIFIED, NULL) >> b->bit & 1;
+}
+
+static int rk_scmi_set_power(RkScmi *s, RkScmiMessage *m)
+{
+    const RkScmiClass *c = RK_SCMI_GET_CLASS(s);
+
+    if (m->in[1] >= c->domain_count) {
+        return SCMI_NOT_FOUND;
+    }
+    rk_scmi_set_bit(s, &c->domains[m->in[1]], m->in[2] == POWER_STATE_OFF);
+    return SCMI_SUCCESS;
+}
+
+/* Messages that name a domain in their first word. */
+static int rk_scmi_one_domain(RkScmi *s, unsigned message, RkScmiMessage *m)
+{
+    const RkScmiClass *c = RK_SCMI_GET_CLASS(s);
+    const RkScmiBit *domain;
+
+    if (m->in[0] >= c->domain_count) {
+        return SCMI_NOT_FOUND;
+    }
+    domain = &c->domains[m->in[0]];
+    switch (message) {
+    case POWER_DOMAIN_ATTRIBUTES:
+        rk_scmi_put(m, 0); /* set at once, not notified */
+        rk_scmi_put_name(m, domain->name);
+        return SCMI_SUCCESS;
+    case POWER_STATE_GET:
+        rk_scmi_put(m, rk_scmi_get_bit(s, domain) ? POWER_STATE_OFF : 0);
+        return SCMI_SUCCESS;
+    default:
+        return SCMI_NOT_SUPPORTED;
+    }
+}
+
+static int rk_scmi_power(RkScmi *s, unsigned message, RkScmiMessage *m)
+{
+    switch (message) {
+    case PROTOCOL_VERSION:
+        rk_scmi_put(m, 0x20000);
+        return SCMI_SUCCESS;
+    case PROTOCOL_ATTRIBUTES:
+        rk_scmi_put(m, RK_SCMI_GET_CLASS(s)->domain_count);
+        rk_scmi_put64(m, 0); /* no statistics */
+        rk_scmi_put(m, 0);
+        return SCMI_SUCCESS;
+    case PROTOCOL_MESSAGE_ATTRIBUTES:
+        rk_scmi_put(m, 0);
+        return m->in[0] <= POWER_STATE_GET ? SCMI_SUCCESS : SCMI_NOT_FOUND;
+    case POWER_STATE_SET:
+        return rk_scmi_set_power(s, m);
+    default:
+        return rk_scmi_one_domain(s, message, m);
+    }
 }
 
 static int rk_scmi_one_reset(RkScmi *s, unsigned message, RkScmiMessage *m)
 {
     const RkScmiClass *c = RK_SCMI_GET_CLASS(s);
-    const RkScmiReset *reset;
+    const RkScmiBit *reset;
 
     if (m->in[0] >= c->reset_count) {
         return SCMI_NOT_FOUND;
@@ -313,9 +393,9 @@ static int rk_scmi_one_reset(RkScmi *s, unsigned message, RkScmiMessage *m)
         rk_scmi_put_name(m, reset->name);
         return SCMI_SUCCESS;
     case RESET_DOMAIN:
-        rk_scmi_set_reset(s, reset, m->in[1] & (RESET_FLAG_AUTONOMOUS | RESET_FLAG_ASSERT));
+        rk_scmi_set_bit(s, reset, m->in[1] & (RESET_FLAG_AUTONOMOUS | RESET_FLAG_ASSERT));
         if (m->in[1] & RESET_FLAG_AUTONOMOUS) {
-            rk_scmi_set_reset(s, reset, false);
+            rk_scmi_set_bit(s, reset, false);
         }
         return SCMI_SUCCESS;
     default:
@@ -365,6 +445,9 @@ void rk_scmi_ring(RkScmi *s)
         break;
     case PROTOCOL_CLOCK:
         status = rk_scmi_clock(s, HEADER_MESSAGE(header), &m);
+        break;
+    case PROTOCOL_POWER:
+        status = rk_scmi_power(s, HEADER_MESSAGE(header), &m);
         break;
     case PROTOCOL_RESET:
         status = rk_scmi_reset(s, HEADER_MESSAGE(header), &m);
@@ -451,6 +534,8 @@ static void rk3588_scmi_class_init(ObjectClass *klass, void *data)
 
     c->clocks = rk3588_scmi_clocks;
     c->clock_count = ARRAY_SIZE(rk3588_scmi_clocks);
+    c->domains = rk3588_scmi_domains;
+    c->domain_count = ARRAY_SIZE(rk3588_scmi_domains);
     c->resets = rk3588_scmi_resets;
     c->reset_count = ARRAY_SIZE(rk3588_scmi_resets);
 }
@@ -461,6 +546,8 @@ static void rk3576_scmi_class_init(ObjectClass *klass, void *data)
 
     c->clocks = rk3576_scmi_clocks;
     c->clock_count = ARRAY_SIZE(rk3576_scmi_clocks);
+    c->domains = rk3576_scmi_domains;
+    c->domain_count = ARRAY_SIZE(rk3576_scmi_domains);
     c->resets = rk3576_scmi_resets;
     c->reset_count = ARRAY_SIZE(rk3576_scmi_resets);
 }

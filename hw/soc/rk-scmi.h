@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The System Control and Management Interface (SCMI) of Rockchip's boot firmware: clock and reset
- * protocol over a shared-memory channel that is rung by an SMC.
+ * The System Control and Management Interface (SCMI) of Rockchip's boot firmware: clock,
+ * power and reset protocol over a shared-memory channel that is rung by an SMC.
  *
  * QOM interface
  *   property "memory"  link to the MemoryRegion that the channel and the chip's registers lie in
