@@ -51,17 +51,18 @@ static uint64_t count_macs(const RknpuConv *conv, const RknpuOutput *out)
 static RknpuTaskResult compute(RknpuConvState *state)
 {
     const RknpuConv *conv = state->conv;
-    bool plain = !conv->packed_quads && conv->spread_x == 1 && conv->spread_y == 1 &&
-                 !state->dpu_desc->out.split_width;
+    bool plain = conv->spread_x == 1 && conv->spread_y == 1 && !state->dpu_desc->out.split_width;
     bool taken = false;
     RknpuTaskResult r = RKNPU_TASK_OK;
 
     if (state->job->config->force_isa == RKNPU_ISA_NONE || !plain) {
         return rknpu_conv_generic(state);
     }
-    if (rknpu_type_is_float(state->conv->type)) {
+    if (conv->packed_quads) {
+        r = rknpu_conv_quads(state, &taken);
+    } else if (rknpu_type_is_float(conv->type)) {
         r = rknpu_conv_float(state, &taken);
-    } else if (state->conv->type == RKNPU_INT8) {
+    } else if (conv->type == RKNPU_INT8) {
         r = rknpu_conv_int8(state, &taken);
     }
     return taken ? r : rknpu_conv_generic(state);

@@ -29,4 +29,7 @@ RknpuTaskResult rknpu_conv_generic(RknpuConvState *state);
  */
 RknpuTaskResult rknpu_conv_int8(RknpuConvState *state, bool *taken);
 
+/* RK3576's packed int8 pictures, made plain for rknpu_conv_int8(); `*taken` as there. */
+RknpuTaskResult rknpu_conv_quads(RknpuConvState *state, bool *taken);
+
 #endif /* HW_NPU_CONV_H */

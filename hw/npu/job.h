@@ -101,8 +101,8 @@ bool rknpu_mem_faulted_write(const RknpuMem *mem);
 /*
  * Until the window ends, accesses of `stream` that begin inside [iova, iova + len) go to `bytes`
  * instead of guest memory and are not counted; what reaches beyond fails. WEIGHT: unpacked weights.
- * OUTPUT: the pipe from the DPU to the PPU; rknpu_mem_turn_pipe() makes it the PPU's FEATURE
- * stream. One of each; takes `bytes` over (g_free).
+ * FEATURE: an unpacked picture. OUTPUT: the pipe from the DPU to the PPU; rknpu_mem_turn_pipe()
+ * makes it the PPU's FEATURE stream. One of each; takes `bytes` over (g_free); NULL and 0 end it.
  */
 void rknpu_mem_overlay(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint8_t *bytes,
                        uint64_t len);

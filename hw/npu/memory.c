@@ -44,6 +44,7 @@ typedef struct Overlay {
 
 enum {
     OVERLAY_WEIGHTS,
+    OVERLAY_FEATURES,
     OVERLAY_PIPE,
     OVERLAYS,
 };
@@ -270,7 +271,9 @@ static bool copy(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint8_t *to, 
 void rknpu_mem_overlay(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint8_t *bytes,
                        uint64_t len)
 {
-    Overlay *o = &mem->overlay[stream == RKNPU_STREAM_WEIGHT ? OVERLAY_WEIGHTS : OVERLAY_PIPE];
+    Overlay *o = &mem->overlay[stream == RKNPU_STREAM_WEIGHT    ? OVERLAY_WEIGHTS
+                               : stream == RKNPU_STREAM_FEATURE ? OVERLAY_FEATURES
+                                                                : OVERLAY_PIPE];
 
     g_free(o->bytes);
     *o = (Overlay){ .stream = stream, .iova = iova, .len = len, .bytes = bytes };

@@ -10,6 +10,10 @@
 #include <cmath>
 #include <random>
 
+extern "C" {
+#include "kernels/isa.h"
+}
+
 namespace
 {
 
@@ -58,12 +62,21 @@ class LayerRun
         }
     }
 
+    // By the definition, and by the fast path where there is one.
     void Check()
+    {
+        CheckWith(RKNPU_ISA_NONE);
+        CheckWith(RKNPU_ISA_BEST);
+    }
+
+  private:
+    void CheckWith(unsigned isa)
     {
         FakeHost host;
         TaskRunner task(host, rknpu_rk3576,
                         RKNPU_UNIT_CNA | RKNPU_UNIT_CORE | RKNPU_UNIT_DPU | RKNPU_UNIT_DPU_RDMA);
 
+        task.config.force_isa = isa;
         Store(host);
         ProgramCna(task);
         ProgramDpu(task);
@@ -82,7 +95,6 @@ class LayerRun
         }
     }
 
-  private:
     int Byte() { return (int)(random_() & 255) - 128; }
     unsigned Channels() const { return l_.packed ? 3 : l_.channels; }
     unsigned Span() const { return l_.span ? l_.span : l_.height; }
@@ -191,14 +203,15 @@ class LayerRun
             return;
         }
         for (unsigned c = 0; c < Channels(); c++) {
-            if (l_.packed) {
-                Put8(host,
-                     kWeights + (tap / l_.kernel * l_.kernels + k) * 16 + tap % l_.kernel * 4 + c,
-                     Weight(k, tap, c));
-                continue;
-            }
             unsigned kernels = std::min(32u, l_.kernels - k / 32 * 32),
                      slice = std::min(32u, l_.channels - c / 32 * 32);
+
+            if (l_.packed) {
+                unsigned row = k / 32 * 32 * l_.kernel + tap / l_.kernel * kernels + k % 32;
+
+                Put8(host, kWeights + row * 16 + tap % l_.kernel * 4 + c, Weight(k, tap, c));
+                continue;
+            }
 
             Put8(host,
                  kWeights + k / 32 * 32 * taps * l_.channels + c / 32 * 32 * taps * kernels +
@@ -453,6 +466,16 @@ TEST(Rk3576, PackedPicture)
                .relu = true,
                .packed = true },
              11)
+        .Check();
+    LayerRun({ .channels = 3,
+               .kernels = 80,
+               .height = 9,
+               .width = 48,
+               .kernel = 4,
+               .stride = 3,
+               .pad = 3,
+               .packed = true },
+             14)
         .Check();
 }
 
