@@ -9,9 +9,12 @@
 #include <immintrin.h>
 #include <string.h>
 
-#define GROUP  16
-#define TILE   6
-#define INLINE static inline __attribute__((always_inline))
+#include "tiles.h"
+
+#define GROUP          16
+#define TILE           6
+#define DEPTHWISE_TILE 4
+#define INLINE         static inline __attribute__((always_inline))
 
 INLINE __m256i load(const void *p)
 {
@@ -313,45 +316,17 @@ INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels
     finish(&d->out, lo, hi, pixel, pixels);
 }
 
-/* Tiles of nearly equal width: 14 pixels are 5 + 5 + 4, not 6 + 6 + 2. */
 static void direct(const RknpuInt8Direct *d)
 {
-    unsigned tiles = (d->pixels + TILE - 1) / TILE;
-
-    if (d->out.requant && !d->out.bytes[0]) {
-        return;
-    }
-    for (unsigned pixel = 0; tiles; tiles--) {
-        unsigned width = (d->pixels - pixel + tiles - 1) / tiles;
-
-        switch (width) {
-        case 6:
-            tile(d, pixel, 6);
-            break;
-        case 5:
-            tile(d, pixel, 5);
-            break;
-        case 4:
-            tile(d, pixel, 4);
-            break;
-        case 3:
-            tile(d, pixel, 3);
-            break;
-        case 2:
-            tile(d, pixel, 2);
-            break;
-        default:
-            tile(d, pixel, 1);
-            break;
-        }
-        pixel += width;
+    if (!d->out.requant || d->out.bytes[0]) {
+        RKNPU_FOR_TILES(TILE, tile, d)
     }
 }
 
 INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const unsigned pixels)
 {
     const int16_t *w = d->weights;
-    __m256i lo[4], hi[4];
+    __m256i lo[DEPTHWISE_TILE], hi[DEPTHWISE_TILE];
 
 #pragma GCC unroll 4
     for (unsigned p = 0; p < pixels; p++) {
@@ -377,14 +352,7 @@ INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const un
 
 static void depthwise(const RknpuInt8Depthwise *d)
 {
-    unsigned pixel = 0;
-
-    for (; pixel + 4 <= d->pixels; pixel += 4) {
-        depthwise_tile(d, pixel, 4);
-    }
-    for (; pixel < d->pixels; pixel++) {
-        depthwise_tile(d, pixel, 1);
-    }
+    RKNPU_FOR_TILES(DEPTHWISE_TILE, depthwise_tile, d)
 }
 
 const RknpuInt8Kernels rknpu_int8_avx2 = {

@@ -11,6 +11,8 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "tiles.h"
+
 #define GROUP      32
 #define TILE       8
 #define PAIR_BYTES 64 /* of a pixel in a pair row */
@@ -412,34 +414,13 @@ INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels
     finish(&d->out, 1, hi, pixel, pixels, GROUP);
 }
 
-/* Calls tile_function(d, pixel, width, ...) with a constant width; tiles are nearly equal. */
-#define FOR_TILES(d, tile_function, ...)                                                           \
-    for (unsigned pixel = 0, tiles = ((d)->pixels + TILE - 1) / TILE, width; tiles;                \
-         tiles--, pixel += width) {                                                                \
-        width = ((d)->pixels - pixel + tiles - 1) / tiles;                                         \
-        switch (width) {                                                                           \
-            CASE(8, d, tile_function, ##__VA_ARGS__)                                               \
-            CASE(7, d, tile_function, ##__VA_ARGS__)                                               \
-            CASE(6, d, tile_function, ##__VA_ARGS__)                                               \
-            CASE(5, d, tile_function, ##__VA_ARGS__)                                               \
-            CASE(4, d, tile_function, ##__VA_ARGS__)                                               \
-            CASE(3, d, tile_function, ##__VA_ARGS__)                                               \
-            CASE(2, d, tile_function, ##__VA_ARGS__)                                               \
-            CASE(1, d, tile_function, ##__VA_ARGS__)                                               \
-        }                                                                                          \
-    }
-#define CASE(n, d, tile_function, ...)                                                             \
-    case n:                                                                                        \
-        tile_function(d, pixel, n, ##__VA_ARGS__);                                                 \
-        break;
-
 static void direct(const RknpuInt8Direct *d)
 {
     size_t turns =
         (d->pixels + TILE - 1) / TILE * (size_t)d->kernel_height * d->kernel_width * d->depth / 4;
     Fetch fetch = { .at = (const char *)d->next, .step = d->next_bytes / turns + 1 };
 
-    FOR_TILES(d, tile, &fetch)
+    RKNPU_FOR_TILES(TILE, tile, d, &fetch)
 }
 
 /* Sums of 16 kernels from eight registers of two kernels each. */
@@ -574,7 +555,7 @@ INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const un
 
 static void depthwise(const RknpuInt8Depthwise *d)
 {
-    FOR_TILES(d, depthwise_tile)
+    RKNPU_FOR_TILES(TILE, depthwise_tile, d)
 }
 
 const RknpuInt8Kernels rknpu_int8_avx512 = {

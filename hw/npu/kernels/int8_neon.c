@@ -8,6 +8,8 @@
 #include <arm_neon.h>
 #include <string.h>
 
+#include "tiles.h"
+
 #define GROUP  16
 #define TILE   4
 #define INLINE static inline __attribute__((always_inline))
@@ -39,8 +41,8 @@ static void stage_pair(int16_t *restrict to, const uint8_t *restrict upper,
     for (size_t p = 0; p < pixels; p++, to += 2 * RKNPU_INT8_LANES) {
         int8x16_t u = vld1q_s8((const int8_t *)upper + p * RKNPU_INT8_LANES);
         int8x16_t l = vld1q_s8((const int8_t *)lower + p * RKNPU_INT8_LANES);
-        int16x8x2_t lo = {{vmovl_s8(vget_low_s8(u)), vmovl_s8(vget_low_s8(l))}};
-        int16x8x2_t hi = {{vmovl_s8(vget_high_s8(u)), vmovl_s8(vget_high_s8(l))}};
+        int16x8x2_t lo = { { vmovl_s8(vget_low_s8(u)), vmovl_s8(vget_low_s8(l)) } };
+        int16x8x2_t hi = { { vmovl_s8(vget_high_s8(u)), vmovl_s8(vget_high_s8(l)) } };
 
         vst2q_s16(to, lo);
         vst2q_s16(to + RKNPU_INT8_LANES, hi);
@@ -89,7 +91,7 @@ INLINE float64x2_t apply(const RknpuRequantOp *op, float64x2_t v, unsigned chann
     case RKNPU_REQUANT_CLAMP:
         return vminq_f64(vmaxq_f64(v, vdupq_n_f64(op->low)), vdupq_n_f64(op->high));
     case RKNPU_REQUANT_EW_ADD: {
-        float64x2_t e = {operand[0], operand[1]};
+        float64x2_t e = { operand[0], operand[1] };
 
         e = vrndnq_f64(vfmaq_f64(vdupq_n_f64(op->low), e, vdupq_n_f64(op->high)));
         return vfmaq_f64(v, e, vdupq_n_f64(op->sign));
@@ -196,21 +198,14 @@ INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels
 
 static void direct(const RknpuInt8Direct *d)
 {
-    unsigned pixel = 0;
-
-    for (; pixel + TILE <= d->pixels; pixel += TILE) {
-        tile(d, pixel, TILE);
-    }
-    for (; pixel < d->pixels; pixel++) {
-        tile(d, pixel, 1);
-    }
+    RKNPU_FOR_TILES(TILE, tile, d)
 }
 
 static void depthwise(const RknpuInt8Depthwise *d)
 {
     for (unsigned pixel = 0; pixel < d->pixels; pixel++) {
         const int16_t *w = d->weights;
-        int32x4_t acc[4] = {vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0)};
+        int32x4_t acc[4] = { vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0) };
 
         for (unsigned r = 0; r < d->row_pairs; r++) {
             const uint8_t *x = (const uint8_t *)d->pairs[r] + pixel * d->pixel_step;
