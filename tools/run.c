@@ -269,6 +269,7 @@ static void on_frame(char type, const uint8_t *payload, size_t len, void *opaque
             if (run->options->stats) {
                 emu_stats_print(run->process->qmp);
             }
+            send_guest(run, FRAME_DONE, NULL, 0);
             g_timeout_add_seconds(POWER_OFF_LIMIT_S, quit_loop, run);
         }
         break;

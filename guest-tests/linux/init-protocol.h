@@ -25,14 +25,18 @@
 #define FRAME_STDOUT  'o'   /* bytes of the command's standard output */
 #define FRAME_STDERR  'e'   /* bytes of its standard error */
 #define FRAME_ACK     'a'   /* the last FRAME_STDIN was taken; the next may follow */
-#define FRAME_EXIT    'x'   /* the command ended; payload: its status, one byte */
+#define FRAME_EXIT    'x'   /* the command ended; payload: its status, one byte; the guest powers
+                               off when it gets FRAME_DONE, or after DONE_LIMIT_S */
 
 /* host -> guest */
 #define FRAME_STDIN   'i'   /* bytes for the command's standard input */
 #define FRAME_EOF     'z'   /* end of the standard input */
 #define FRAME_TAKEN   't'   /* on the UART: the last FRAME_STDOUT or FRAME_STDERR has been passed
                                on; the next may follow, so that a slow reader loses nothing */
+#define FRAME_DONE    'd'   /* the machine has been asked all that is wanted of it */
 #define FRAME_WINSIZE 'w'   /* terminal size: rows, columns, 16 bits little endian each */
+
+#define DONE_LIMIT_S 10
 
 #define FRAME_HEADER 3
 #define FRAME_PAYLOAD_MAX 0xffff

@@ -44,6 +44,7 @@ static struct {
     int fd;                         /* -1: no peer */
     bool coded;                     /* on the UART */
     bool busy;                      /* there: output is on its way to the user */
+    bool done;                      /* the guest may go */
 } link_to_host = { .fd = -1 };
 
 static char messages[MESSAGES_MAX + 1]; /* lines met before there was a link */
@@ -453,6 +454,9 @@ static void handle_frame(char type, const uint8_t *payload, size_t len)
     case FRAME_TAKEN:
         link_to_host.busy = false;
         break;
+    case FRAME_DONE:
+        link_to_host.done = true;
+        break;
     case FRAME_WINSIZE:
         if (len == 4 && cmd.tty) {
             struct winsize ws = {
@@ -584,6 +588,19 @@ static int serve_command(int signals)
     }
 }
 
+static void wait_until_done(void)
+{
+    time_t end = time(NULL) + DONE_LIMIT_S;
+
+    while (!link_to_host.done && time(NULL) < end) {
+        struct pollfd fd = { .fd = link_to_host.fd, .events = POLLIN };
+
+        if (poll(&fd, 1, 1000) > 0 && !pump_link()) {
+            return;
+        }
+    }
+}
+
 static void run_for_host(char **argv, const char *tty)
 {
     sigset_t chld;
@@ -600,6 +617,7 @@ static void run_for_host(char **argv, const char *tty)
     start_command(argv, theirs, tty);
     status = serve_command(signals);
     send_frame(FRAME_EXIT, &status, 1);
+    wait_until_done();
 }
 
 static void run_on_console(char **argv)
