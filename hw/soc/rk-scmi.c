@@ -83,19 +83,19 @@ typedef struct RkScmiClock {
     uint64_t boot;     /* Hz, as boot firmware leaves it */
 } RkScmiClock;
 
-/* A bit of a register with a write mask in the upper half. */
-typedef struct RkScmiBit {
+/* Bits of a register with a write mask in the upper half. */
+typedef struct RkScmiBits {
     const char *name;
     hwaddr reg;
-    unsigned bit;
-} RkScmiBit;
+    uint16_t mask;
+} RkScmiBits;
 
 struct RkScmiClass {
     SysBusDeviceClass parent_class;
 
     const RkScmiClock *clocks;
     unsigned clock_count;
-    const RkScmiBit *domains, *resets; /* the index is the number; domains: bit set = off */
+    const RkScmiBits *domains, *resets; /* the index is the number; a domain's bits are 1 = off */
     unsigned domain_count, reset_count;
 };
 
@@ -137,34 +137,29 @@ static const RkScmiClock rk3576_scmi_clocks[] = {
 #define RK3588_SOFTRST_CON(n) (0xfd7c0000 + 0xa00 + 4 * (n))
 #define RK3576_SOFTRST_CON(n) (0x27200000 + 0xa00 + 4 * (n))
 
-static const RkScmiBit rk3588_scmi_resets[] = {
-    { "srst_a_rknn0", RK3588_SOFTRST_CON(30), 6 },
-    { "srst_a_rknn1", RK3588_SOFTRST_CON(27), 0 },
-    { "srst_a_rknn2", RK3588_SOFTRST_CON(28), 0 },
-    { "srst_h_rknn0", RK3588_SOFTRST_CON(30), 8 },
-    { "srst_h_rknn1", RK3588_SOFTRST_CON(27), 2 },
-    { "srst_h_rknn2", RK3588_SOFTRST_CON(28), 2 },
+static const RkScmiBits rk3588_scmi_resets[] = {
+    { "srst_a_rknn0", RK3588_SOFTRST_CON(30), 1 << 6 },
+    { "srst_a_rknn1", RK3588_SOFTRST_CON(27), 1 << 0 },
+    { "srst_a_rknn2", RK3588_SOFTRST_CON(28), 1 << 0 },
+    { "srst_h_rknn0", RK3588_SOFTRST_CON(30), 1 << 8 },
+    { "srst_h_rknn1", RK3588_SOFTRST_CON(27), 1 << 2 },
+    { "srst_h_rknn2", RK3588_SOFTRST_CON(28), 1 << 2 },
 };
 
-static const RkScmiBit rk3576_scmi_resets[] = {
-    { "srst_a_rknn0", RK3576_SOFTRST_CON(28), 9 },
-    { "srst_a_rknn1", RK3576_SOFTRST_CON(29), 0 },
-    { "srst_a_cbuf", RK3576_SOFTRST_CON(32), 0 },
-    { "srst_h_cbuf", RK3576_SOFTRST_CON(32), 12 },
+static const RkScmiBits rk3576_scmi_resets[] = {
+    { "srst_a_rknn0", RK3576_SOFTRST_CON(28), 1 << 9 },
+    { "srst_a_rknn1", RK3576_SOFTRST_CON(29), 1 << 0 },
+    { "srst_a_cbuf", RK3576_SOFTRST_CON(32), 1 << 0 },
+    { "srst_h_cbuf", RK3576_SOFTRST_CON(32), 1 << 12 },
 };
 
-#define RK3588_PMU_PWR 0xfd8d814c
-#define RK3576_PMU_PWR1 0x27380214
-
-static const RkScmiBit rk3588_scmi_domains[] = {
-    { "nputop", RK3588_PMU_PWR, 3 },
-    { "npu1", RK3588_PMU_PWR, 4 },
-    { "npu2", RK3588_PMU_PWR, 5 },
+/* The NPU as one domain: NPUTOP with NPU1 and NPU2, or with NPU0 and NPU1. */
+static const RkScmiBits rk3588_scmi_domains[] = {
+    { "npu", 0xfd8d814c, 7 << 3 },
 };
 
-static const RkScmiBit rk3576_scmi_domains[] = {
-    { "npu0", RK3576_PMU_PWR1, 7 },
-    { "npu1", RK3576_PMU_PWR1, 8 },
+static const RkScmiBits rk3576_scmi_domains[] = {
+    { "npu", 0x27380214, 7 << 6 },
 };
 
 static void rk_scmi_put(RkScmiMessage *m, uint32_t word)
@@ -312,14 +307,15 @@ static int rk_scmi_clock(RkScmi *s, unsigned message, RkScmiMessage *m)
     }
 }
 
-static void rk_scmi_set_bit(RkScmi *s, const RkScmiBit *b, bool set)
+static void rk_scmi_set_bits(RkScmi *s, const RkScmiBits *b, bool set)
 {
-    address_space_stl_le(&s->as, b->reg, (0x10000u | set) << b->bit, MEMTXATTRS_UNSPECIFIED, NULL);
+    address_space_stl_le(&s->as, b->reg, (uint32_t)b->mask << 16 | (set ? b->mask : 0),
+                         MEMTXATTRS_UNSPECIFIED, NULL);
 }
 
-static bool rk_scmi_get_bit(RkScmi *s, const RkScmiBit *b)
+static bool rk_scmi_get_bits(RkScmi *s, const RkScmiBits *b)
 {
-    return address_space_ldl_le(&s->as, b->reg, MEMTXATTRS_UNSPECIFIED, NULL) >> b->bit & 1;
+    return address_space_ldl_le(&s->as, b->reg, MEMTXATTRS_UNSPECIFIED, NULL) & b->mask;
 }
 
 static int rk_scmi_set_power(RkScmi *s, RkScmiMessage *m)
@@ -329,7 +325,7 @@ static int rk_scmi_set_power(RkScmi *s, RkScmiMessage *m)
     if (m->in[1] >= c->domain_count) {
         return SCMI_NOT_FOUND;
     }
-    rk_scmi_set_bit(s, &c->domains[m->in[1]], m->in[2] == POWER_STATE_OFF);
+    rk_scmi_set_bits(s, &c->domains[m->in[1]], m->in[2] == POWER_STATE_OFF);
     return SCMI_SUCCESS;
 }
 
@@ -337,7 +333,7 @@ static int rk_scmi_set_power(RkScmi *s, RkScmiMessage *m)
 static int rk_scmi_one_domain(RkScmi *s, unsigned message, RkScmiMessage *m)
 {
     const RkScmiClass *c = RK_SCMI_GET_CLASS(s);
-    const RkScmiBit *domain;
+    const RkScmiBits *domain;
 
     if (m->in[0] >= c->domain_count) {
         return SCMI_NOT_FOUND;
@@ -349,7 +345,7 @@ static int rk_scmi_one_domain(RkScmi *s, unsigned message, RkScmiMessage *m)
         rk_scmi_put_name(m, domain->name);
         return SCMI_SUCCESS;
     case POWER_STATE_GET:
-        rk_scmi_put(m, rk_scmi_get_bit(s, domain) ? POWER_STATE_OFF : 0);
+        rk_scmi_put(m, rk_scmi_get_bits(s, domain) ? POWER_STATE_OFF : 0);
         return SCMI_SUCCESS;
     default:
         return SCMI_NOT_SUPPORTED;
@@ -380,7 +376,7 @@ static int rk_scmi_power(RkScmi *s, unsigned message, RkScmiMessage *m)
 static int rk_scmi_one_reset(RkScmi *s, unsigned message, RkScmiMessage *m)
 {
     const RkScmiClass *c = RK_SCMI_GET_CLASS(s);
-    const RkScmiBit *reset;
+    const RkScmiBits *reset;
 
     if (m->in[0] >= c->reset_count) {
         return SCMI_NOT_FOUND;
@@ -393,9 +389,9 @@ static int rk_scmi_one_reset(RkScmi *s, unsigned message, RkScmiMessage *m)
         rk_scmi_put_name(m, reset->name);
         return SCMI_SUCCESS;
     case RESET_DOMAIN:
-        rk_scmi_set_bit(s, reset, m->in[1] & (RESET_FLAG_AUTONOMOUS | RESET_FLAG_ASSERT));
+        rk_scmi_set_bits(s, reset, m->in[1] & (RESET_FLAG_AUTONOMOUS | RESET_FLAG_ASSERT));
         if (m->in[1] & RESET_FLAG_AUTONOMOUS) {
-            rk_scmi_set_bit(s, reset, false);
+            rk_scmi_set_bits(s, reset, false);
         }
         return SCMI_SUCCESS;
     default:

@@ -44,7 +44,8 @@ done
 grep -qx 'SRAM total size: 491520, used: 491520, free: 0' "$out/text"
 ok $? "rk3576: 120 chunks in use"
 
-# The trees for kernels without a clock driver: resets are the firmware's.
+# The trees for kernels without a clock driver: power domains and resets are the
+# firmware's.
 for machine in rk3588 rk3576; do
     "$emu" run --machine $machine --dtb "$dts/$machine-fixed-clocks.dtb" \
            --overlay "$dts/$machine-npu-sram.dtbo" --module "$module" \
