@@ -136,6 +136,10 @@ static RknpuTaskResult decode_stage(const RknpuJob *job, const StageFields *f, b
     stage->alu_minus = (rknpu_field(job, f->cfg) >> BS_ALGORITHM_SHIFT & 15) == RKNPU_ALU_MINUS;
     stage->mul_round = job->config->round_mul;
     stage->prelu = rknpu_field(job, f->prelu);
+    if ((scalars & (SCALAR_ALU | SCALAR_MUL)) && stage->stream.use) {
+        return rknpu_unimplemented(job, "DPU_RDMA BRDMA_CFG with a scalar beside a stream",
+                                   rknpu_field(job, f->scalars));
+    }
     if (!read_scalars(job, scalars, stage)) {
         return RKNPU_TASK_READ_FAULT;
     }
