@@ -48,23 +48,31 @@ static uint64_t count_macs(const RknpuConv *conv, const RknpuOutput *out)
            (conv->depthwise ? 1 : conv->real_channels);
 }
 
+/* NULL: the definition alone. */
+static RknpuConvPath *fast_path(const RknpuConv *conv)
+{
+    if (conv->packed_quads) {
+        return rknpu_conv_quads;
+    }
+    if (rknpu_type_is_float(conv->type)) {
+        return rknpu_conv_float;
+    }
+    return conv->type == RKNPU_INT8 ? rknpu_conv_int8 : NULL;
+}
+
 static RknpuTaskResult compute(RknpuConvState *state)
 {
     const RknpuConv *conv = state->conv;
-    bool plain = conv->spread_x == 1 && conv->spread_y == 1 && !state->dpu_desc->out.split_width;
+    RknpuConvPath *path = fast_path(conv);
+    bool spread = conv->spread_x > 1 || conv->spread_y > 1;
     bool taken = false;
     RknpuTaskResult r = RKNPU_TASK_OK;
 
-    if (state->job->config->force_isa == RKNPU_ISA_NONE || !plain) {
+    if (state->job->config->force_isa == RKNPU_ISA_NONE || state->dpu_desc->out.split_width ||
+        !path || (spread && conv->packed_quads)) {
         return rknpu_conv_generic(state);
     }
-    if (conv->packed_quads) {
-        r = rknpu_conv_quads(state, &taken);
-    } else if (rknpu_type_is_float(conv->type)) {
-        r = rknpu_conv_float(state, &taken);
-    } else if (conv->type == RKNPU_INT8) {
-        r = rknpu_conv_int8(state, &taken);
-    }
+    r = spread ? rknpu_conv_spread(state, path, &taken) : path(state, &taken);
     return taken ? r : rknpu_conv_generic(state);
 }
 

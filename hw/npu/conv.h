@@ -32,4 +32,10 @@ RknpuTaskResult rknpu_conv_int8(RknpuConvState *state, bool *taken);
 /* RK3576's packed int8 pictures, made plain for rknpu_conv_int8(); `*taken` as there. */
 RknpuTaskResult rknpu_conv_quads(RknpuConvState *state, bool *taken);
 
+/* One of the two above, or rknpu_conv_float(). */
+typedef RknpuTaskResult RknpuConvPath(RknpuConvState *state, bool *taken);
+
+/* A deconvolution, its map written out, through `path`; `*taken` as there. */
+RknpuTaskResult rknpu_conv_spread(RknpuConvState *state, RknpuConvPath *path, bool *taken);
+
 #endif /* HW_NPU_CONV_H */

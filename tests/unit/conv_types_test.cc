@@ -40,6 +40,7 @@ struct Case {
     unsigned pad_top, pad_left, out_height, out_width, packed;
     bool depthwise, bias, relu;
     uint16_t pad_bits;
+    unsigned spread; // deconvolution: input pixels lie this far apart
 };
 
 class Convolution
@@ -108,8 +109,10 @@ class Convolution
         if (c_.packed) {
             con1 |= (7 + c_.packed) << 12 | 1u << 29 | 1u << 30;
         }
+        con1 |= c_.spread > 1 ? 1 << 16 : 0;
         task.set(RK3588_CNA_CONV_CON1, con1);
-        task.set(RK3588_CNA_CONV_CON3, c_.stride_x | c_.stride_y << 3 | (c_.dilation_x - 1) << 16 |
+        task.set(RK3588_CNA_CONV_CON3, c_.stride_x | c_.stride_y << 3 | (c_.spread - 1) << 8 |
+                                           (c_.spread - 1) << 11 | (c_.dilation_x - 1) << 16 |
                                            (c_.dilation_y - 1) << 21);
         task.set(RK3588_CNA_DATA_SIZE0, c_.width << 16 | c_.height);
         task.set(RK3588_CNA_DATA_SIZE1, ((TapChannels() - 1) & 63) << 16 | TapChannels());
@@ -198,12 +201,15 @@ class Convolution
         for (unsigned tap = 0; tap < c_.kh * c_.kw; tap++) {
             int y = (int)(oy * c_.stride_y + tap / c_.kw * c_.dilation_y) - (int)c_.pad_top;
             int x = (int)(ox * c_.stride_x + tap % c_.kw * c_.dilation_x) - (int)c_.pad_left;
-            bool inside = y >= 0 && x >= 0 && y < (int)c_.height && x < (int)c_.width;
+            int spread = (int)c_.spread;
+            bool inside = y >= 0 && x >= 0 && y % spread == 0 && x % spread == 0 &&
+                          y / spread < (int)c_.height && x / spread < (int)c_.width;
 
             for (unsigned ch = first; ch < last; ch++) {
-                T v = !inside                        ? Load<T>(pad, 0)
-                      : c_.packed && ch >= c_.packed ? 0
-                                                     : Load<T>(input_, FeatureIndex(ch, y, x));
+                T v = !inside ? Load<T>(pad, 0)
+                      : c_.packed && ch >= c_.packed
+                          ? 0
+                          : Load<T>(input_, FeatureIndex(ch, y / spread, x / spread));
 
                 sum = sum + v * Load<T>(weights_, WeightIndex(k, tap, ch));
             }
@@ -282,6 +288,7 @@ Case RandomCase(const TypeRow &row, std::mt19937 &random)
     c.pad_bits = row.type == RKNPU_TF32 ? 0 : floating ? rknpu_float_to_fp16(0.5f) : 3;
     c.bias = floating && random() % 2;
     c.relu = random() % 2;
+    c.spread = !c.packed && random() % 3 == 0 ? pick(2, 3) : 1;
     return c;
 }
 
