@@ -123,11 +123,23 @@ char **emu_launch_argv(const EmuOptions *o, const EmuFiles *files, bool attached
     return (char **)g_ptr_array_free(argv, FALSE);
 }
 
+void emu_launch_hold_signals(bool hold)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
 /* In the child: die with the parent, and take no signals meant for the terminal's job. */
 static void prepare_child(gpointer parent)
 {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    emu_launch_hold_signals(false);
     if (getppid() != GPOINTER_TO_INT(parent)) {
         _exit(1);
     }
@@ -170,6 +182,7 @@ bool emu_launch(char **argv, const int *keep, unsigned count, EmuProcess *proces
                     g_strerror(errno));
         return false;
     }
+    emu_launch_hold_signals(true);
     memcpy(from + own, keep, count * sizeof(int));
     for (unsigned i = 0; i < own + count; i++) {
         to[i] = FD_CONSOLE + i;

@@ -40,11 +40,15 @@ char **emu_launch_argv(const EmuOptions *options, const EmuFiles *files, bool at
 
 /*
  * Starts QEMU by that command.  It gets our descriptors `keep`, whose numbers it sees as
- * EMU_LAUNCH_FIRST_KEPT and up.  QEMU ends with us, however we end.
+ * EMU_LAUNCH_FIRST_KEPT and up.  QEMU ends with us, however we end.  SIGINT, SIGTERM and SIGHUP are
+ * held back from here on, so that none comes between QEMU and the handlers that end it.
  */
 #define EMU_LAUNCH_FIRST_KEPT 7
 bool emu_launch(char **argv, const int *keep, unsigned count, EmuProcess *process,
                 GError **error);
+
+/* Blocks these signals, or lets them through. */
+void emu_launch_hold_signals(bool hold);
 
 /* Ends the process, by its own id, first asking; waits for it.  Its status as waitpid() gives. */
 int emu_launch_stop(EmuProcess *process);

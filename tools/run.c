@@ -389,6 +389,7 @@ static void add_sources(Run *run)
     g_unix_signal_add(SIGINT, on_interrupt, run);
     g_unix_signal_add(SIGTERM, on_terminate, run);
     g_unix_signal_add(SIGHUP, on_terminate, run);
+    emu_launch_hold_signals(false);
     g_timeout_add(PROGRESS_MS, on_progress, run);
     g_timeout_add_seconds(BOOT_LIMIT_S, on_boot_limit, run);
     if (timeout) {
