@@ -121,7 +121,7 @@ checks_tree 1 'not 4 KiB aligned' --overlay "$trees/rk3588-wrong-unaligned.dtbo"
 checks_tree 1 'IOMMU iommu@27702000 is disabled' --machine rk3576 \
     --overlay "$trees/rk3576-wrong-no-iommu.dtbo"
 checks_tree 1 'no node refers to it' --machine rk3576 --overlay "$trees/rk3576-wrong-no-phandle.dtbo"
-checks_tree 1 'rkvdec-sram@0 .* overlap' --machine rk3576 --overlay "$trees/rk3576-wrong-overlap.dtbo"
+checks_tree 1 'overlap; their owners' --machine rk3576 --overlay "$trees/rk3576-wrong-overlap.dtbo"
 checks_tree 1 'uses 0x0 bytes' --machine rk3576 --overlay "$trees/rk3576-wrong-too-small.dtbo"
 checks_tree 1 'uses 0x76000 bytes' --machine rk3576 --overlay "$trees/rk3576-wrong-unaligned.dtbo"
 refuses 125 'does not apply' run --machine rk3576 --overlay "$trees/rk3588-wrong-overlap.dtbo" -- true
