@@ -38,6 +38,8 @@
 
 OBJECT_DECLARE_SIMPLE_TYPE(RkNpu, RK_NPU)
 
+enum { ROUND_TRUNCATE, ROUND_MUL, ROUND_EW, ROUND_OUT, RK_NPU_ROUNDINGS };
+
 typedef struct RkNpuCore {
     RkNpu *npu;
     unsigned index;
@@ -56,7 +58,8 @@ struct RkNpu {
 
     char *chip_name;
     MemoryRegion *memory;
-    bool strict;
+    RknpuConfig config;
+    char *rounding[RK_NPU_ROUNDINGS]; /* names as typed */
     bool reset_hangs_mmu;
     char *event_log;
 
@@ -202,7 +205,7 @@ static void rk_npu_event(void *opaque, const RknpuEvent *ev)
         qemu_log_mask(LOG_GUEST_ERROR, "rk-npu: core %u: %s\n", ev->core, ev->text);
     } else if (ev->type == RKNPU_EVENT_UNIMP) {
         qemu_log_mask(LOG_UNIMP, "rk-npu: core %u: %s\n", ev->core, ev->text);
-        if (s->strict) {
+        if (s->config.strict) {
             error_report("rk-npu: core %u: %s is not modelled; the machine stops because strict "
                          "is on", ev->core, ev->text);
             qemu_system_vmstop_request_prepare();
@@ -501,14 +504,44 @@ static bool rk_npu_realize_core(RkNpu *s, unsigned index, Error **errp)
     return true;
 }
 
+/* The names of the properties "round-..." into the model's configuration. */
+static bool rk_npu_take_roundings(RkNpu *s, Error **errp)
+{
+    static const char *const names[] = {
+        [RKNPU_ROUND_HALF_EVEN] = "half-even", [RKNPU_ROUND_HALF_AWAY] = "half-away",
+        [RKNPU_ROUND_HALF_UP] = "half-up", [RKNPU_ROUND_TRUNCATE] = "truncate",
+    };
+    RknpuRound *const to[RK_NPU_ROUNDINGS] = {
+        [ROUND_TRUNCATE] = &s->config.round_truncate, [ROUND_MUL] = &s->config.round_mul,
+        [ROUND_EW] = &s->config.round_ew, [ROUND_OUT] = &s->config.round_out,
+    };
+
+    for (unsigned i = 0; i < RK_NPU_ROUNDINGS; i++) {
+        unsigned n = 0;
+
+        while (s->rounding[i] && n < ARRAY_SIZE(names) && strcmp(s->rounding[i], names[n])) {
+            n++;
+        }
+        if (n == ARRAY_SIZE(names)) {
+            error_setg(errp, "rk-npu: no rounding \"%s\": there are half-even, half-away, half-up "
+                       "and truncate", s->rounding[i]);
+            return false;
+        }
+        *to[i] = n;
+    }
+    return true;
+}
+
 static void rk_npu_realize(DeviceState *dev, Error **errp)
 {
     RkNpu *s = RK_NPU(dev);
-    RknpuConfig config = { .strict = s->strict };
 
     s->chip = s->chip_name ? rknpu_chip_by_name(s->chip_name) : NULL;
     if (!s->chip || !s->memory) {
         error_setg(errp, "rk-npu needs \"chip\" (rk3588 or rk3576) and the link \"memory\"");
+        return;
+    }
+    if (!rk_npu_take_roundings(s, errp)) {
         return;
     }
     if (s->event_log) {
@@ -525,7 +558,7 @@ static void rk_npu_realize(DeviceState *dev, Error **errp)
                             s->chip->cores * RKNPU_MAX_MMU_BANKS);
     address_space_init(&s->as, s->memory, TYPE_RK_NPU);
     s->irq_bh = qemu_bh_new(rk_npu_irq_bh, s);
-    s->model = rknpu_new(s->chip, &rk_npu_host, s, &config);
+    s->model = rknpu_new(s->chip, &rk_npu_host, s, &s->config);
     for (unsigned i = 0; i < s->chip->cores; i++) {
         if (!rk_npu_realize_core(s, i, errp)) {
             return;
@@ -643,7 +676,14 @@ static const VMStateDescription vmstate_rk_npu = {
 static const Property rk_npu_properties[] = {
     DEFINE_PROP_STRING("chip", RkNpu, chip_name),
     DEFINE_PROP_LINK("memory", RkNpu, memory, TYPE_MEMORY_REGION, MemoryRegion *),
-    DEFINE_PROP_BOOL("strict", RkNpu, strict, false),
+    DEFINE_PROP_BOOL("strict", RkNpu, config.strict, false),
+    DEFINE_PROP_STRING("round-truncate", RkNpu, rounding[ROUND_TRUNCATE]),
+    DEFINE_PROP_STRING("round-mul", RkNpu, rounding[ROUND_MUL]),
+    DEFINE_PROP_STRING("round-ew", RkNpu, rounding[ROUND_EW]),
+    DEFINE_PROP_STRING("round-out", RkNpu, rounding[ROUND_OUT]),
+    DEFINE_PROP_BOOL("dw-tail-as-mesa-packs", RkNpu, config.dw_tail_as_mesa_packs, false),
+    DEFINE_PROP_BOOL("ow-sum-without-padding", RkNpu, config.ow_sum_without_padding, false),
+    DEFINE_PROP_BOOL("chain-null-completes", RkNpu, config.chain_null_completes, false),
     DEFINE_PROP_BOOL("reset-hangs-mmu", RkNpu, reset_hangs_mmu, false),
     DEFINE_PROP_STRING("event-log", RkNpu, event_log),
 };

@@ -43,8 +43,6 @@ typedef struct RknpuConfig {
     /* depthwise tails of 17..47 channels lie as Mesa 26.2.6 packs them, not by WEIGHT_SIZE1 */
     bool dw_tail_as_mesa_packs;
     bool ow_sum_without_padding; /* sum of inputs leaves padding out */
-    /* a task that does not fit the CBUF never completes (silicon: garbage) */
-    bool cbuf_overflow_hangs;
     /* next program address 0 before TASK_NUMBER is reached: complete, not hang */
     bool chain_null_completes;
     bool strict; /* an unmodelled register or mode stalls the job (the owner stops the VM) */

@@ -216,6 +216,19 @@ TEST_F(Npu, ResetFreesAStalledCore)
     expect_copied();
 }
 
+/* Two tasks asked for, one there: the chip hangs (Linux and Rockchip's driver run into their time
+ * limits); the switch takes the end of the chain for the end of the job. */
+TEST_F(Npu, EndOfTheChainMayEndTheJob)
+{
+    start(*q, 0, program, put_job(), 2);
+    usleep(100000);
+    EXPECT_EQ(q->read(core[0] + RK3588_PC_INTERRUPT_RAW_STATUS) & dpu_done, 0u);
+    boot({"-global", "rk-npu.chain-null-completes=on"});
+    start(*q, 0, program, put_job(), 2);
+    EXPECT_TRUE(finished(0, dpu_done, 0x100)) << property("waiting");
+    expect_copied();
+}
+
 TEST_F(Npu, SnapshotKeepsRegistersAndPendingInterrupt)
 {
     std::vector<uint32_t> before;

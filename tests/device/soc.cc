@@ -50,7 +50,7 @@ unsigned put_copy(QTest &q, uint64_t at, uint32_t from, uint32_t to)
     return n;
 }
 
-void start(QTest &q, unsigned n, uint32_t address, unsigned words)
+void start(QTest &q, unsigned n, uint32_t address, unsigned words, unsigned tasks)
 {
     q.write(core[n] + RK3588_PC_BASE_ADDRESS, 1);
     q.write(core[n] + RK3588_CNA_S_POINTER, 0xe + 0x10000000 * n);
@@ -59,7 +59,7 @@ void start(QTest &q, unsigned n, uint32_t address, unsigned words)
     q.write(core[n] + RK3588_PC_REGISTER_AMOUNTS, (words + 1) / 2 - 1);
     q.write(core[n] + RK3588_PC_INTERRUPT_MASK, dpu_done);
     q.write(core[n] + RK3588_PC_INTERRUPT_CLEAR, dpu_done);
-    q.write(core[n] + RK3588_PC_TASK_CON, 0x7001);
+    q.write(core[n] + RK3588_PC_TASK_CON, 0x7000 | tasks);
     q.write(core[n] + RK3588_PC_TASK_DMA_BASE_ADDR, 0);
     q.write(core[n] + RK3588_PC_OPERATION_ENABLE, 1);
 }

@@ -36,8 +36,8 @@ constexpr uint32_t directory = 0x10010000, table = 0x10011000;
  */
 unsigned put_copy(QTest &q, uint64_t at, uint32_t from, uint32_t to);
 
-/* Starts one task as drivers/accel/rocket/rocket_job.c does. */
-void start(QTest &q, unsigned core, uint32_t program, unsigned words);
+/* Starts tasks as drivers/accel/rocket/rocket_job.c does. */
+void start(QTest &q, unsigned core, uint32_t program, unsigned words, unsigned tasks = 1);
 
 /* The interrupt of a finished DPU task, group 0 or 1. */
 constexpr uint32_t dpu_done = 0x300;
