@@ -66,7 +66,7 @@ class Convolution
 
         ProgramCna(task);
         ProgramDpu(task);
-        ASSERT_EQ(task.run(), RKNPU_TASK_OK) << (task.reports.empty() ? "" : task.reports[0]);
+        ASSERT_EQ(task.run(), RKNPU_TASK_OK) << task.first_report();
         Compare();
     }
 

@@ -107,6 +107,8 @@ public:
     void set(uint32_t offset, uint32_t value);
     /* Releases the memory window, so that outputs are in memory when it returns. */
     RknpuTaskResult run();
+    /* For the message of a test that expected a result: the first report, or "". */
+    std::string first_report() const { return reports.empty() ? "" : reports[0]; }
 
     RknpuJob job = {};
     RknpuConfig config = {};

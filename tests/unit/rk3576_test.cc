@@ -29,10 +29,22 @@ double Saturate(double v)
     return std::min(127.0, std::max(-128.0, v));
 }
 
+struct Map {
+    unsigned channels, height, width;
+};
+
+struct Window {
+    unsigned first_row = 0, rows = 0; // of the input; rows 0: all of them
+    unsigned reused = 0;              // rows that an earlier task left in the CBUF
+};
+
+// A layer; the defaults are a direct 1x1 convolution of a whole map. A test names what differs.
 struct Layer {
-    unsigned channels, kernels, height, width, kernel, stride, pad;
+    Map in;
+    unsigned kernels = in.channels;
+    unsigned kernel = 1, stride = 1, pad = kernel / 2; // square, the same on all sides
     bool depthwise = false, relu = false, packed = false;
-    unsigned first_row = 0, span = 0, reused = 0; // input rows of a window; span 0: all of them
+    Window window;
     int shift_positive = 4, shift_negative = 4;
     unsigned spread = 1; // deconvolution: input pixels lie this far apart
 
@@ -44,7 +56,7 @@ class LayerRun
   public:
     LayerRun(const Layer &layer, unsigned seed) : l_(layer), random_(seed)
     {
-        in_.resize(l_.height * l_.width * Channels());
+        in_.resize(l_.in.height * l_.in.width * Channels());
         weights_.resize(l_.kernels * l_.kernel * l_.kernel * (l_.depthwise ? 1 : Channels()));
         a_.resize(l_.kernels);
         b_.resize(l_.kernels);
@@ -62,14 +74,6 @@ class LayerRun
         }
     }
 
-    // By the definition, and by the fast path where there is one.
-    void Check()
-    {
-        CheckWith(RKNPU_ISA_NONE);
-        CheckWith(RKNPU_ISA_BEST);
-    }
-
-  private:
     void CheckWith(unsigned isa)
     {
         FakeHost host;
@@ -80,7 +84,7 @@ class LayerRun
         Store(host);
         ProgramCna(task);
         ProgramDpu(task);
-        ASSERT_EQ(task.run(), RKNPU_TASK_OK) << (task.reports.empty() ? "" : task.reports[0]);
+        ASSERT_EQ(task.run(), RKNPU_TASK_OK) << task.first_report();
         for (unsigned k = 0; k < l_.kernels; k++) {
             for (unsigned y = 0; y < OutRows(); y++) {
                 for (unsigned x = 0; x < OutWidth(); x++) {
@@ -95,26 +99,27 @@ class LayerRun
         }
     }
 
+  private:
     int Byte() { return (int)(random_() & 255) - 128; }
-    unsigned Channels() const { return l_.packed ? 3 : l_.channels; }
-    unsigned Span() const { return l_.span ? l_.span : l_.height; }
+    unsigned Channels() const { return l_.packed ? 3 : l_.in.channels; }
+    unsigned Span() const { return l_.window.rows ? l_.window.rows : l_.in.height; }
     unsigned Top() const
     {
-        return l_.first_row ? 0 : l_.pad;
+        return l_.window.first_row ? 0 : l_.pad;
     } // a window below the top has no top padding
     // The map that the kernel walks over.
     unsigned MapRows() const { return (Span() - 1) * l_.spread + 1; }
-    unsigned MapWidth() const { return (l_.width - 1) * l_.spread + 1; }
+    unsigned MapWidth() const { return (l_.in.width - 1) * l_.spread + 1; }
     unsigned OutRows() const
     {
-        return (MapRows() + Top() + (l_.span ? 0 : l_.pad) - l_.kernel) / l_.stride + 1;
+        return (MapRows() + Top() + (l_.window.rows ? 0 : l_.pad) - l_.kernel) / l_.stride + 1;
     }
     unsigned OutWidth() const { return (MapWidth() + 2 * l_.pad - l_.kernel) / l_.stride + 1; }
     unsigned Surface() const { return (OutRows() * OutWidth() + 3) / 4 * 4 + 8; } // px, with a gap
     unsigned Atoms() const { return l_.depthwise ? 4 : 2; }
     int In(unsigned c, unsigned y, unsigned x) const
     {
-        return in_[(y * l_.width + x) * Channels() + c];
+        return in_[(y * l_.in.width + x) * Channels() + c];
     }
     int Weight(unsigned k, unsigned tap, unsigned c) const
     {
@@ -128,13 +133,13 @@ class LayerRun
         bool on_map = y % (int)l_.spread == 0 && x % (int)l_.spread == 0;
         bool row = y >= 0 && y < (int)MapRows() && on_map;
 
-        if (row && x >= (int)l_.width && l_.packed) {
+        if (row && x >= (int)l_.in.width && l_.packed) {
             return -128; // behind the picture: raw zero, then the converter's offset
         }
         if (!row || x < 0 || x >= (int)MapWidth()) {
             return Layer::kPad;
         }
-        return In(c, l_.first_row + (unsigned)y / l_.spread, (unsigned)x / l_.spread) -
+        return In(c, l_.window.first_row + (unsigned)y / l_.spread, (unsigned)x / l_.spread) -
                (l_.packed ? 128 : 0);
     }
 
@@ -169,12 +174,13 @@ class LayerRun
 
     void Store(FakeHost &host)
     {
-        for (unsigned y = 0; y < l_.height; y++) {
-            for (unsigned x = 0; x < l_.width; x++) {
+        for (unsigned y = 0; y < l_.in.height; y++) {
+            for (unsigned x = 0; x < l_.in.width; x++) {
                 for (unsigned c = 0; c < Channels(); c++) {
                     Put8(host,
-                         l_.packed ? kIn + (y * l_.width + x) * 3 + c
-                                   : kIn + ((c / 16 * l_.height + y) * l_.width + x) * 16 + c % 16,
+                         l_.packed
+                             ? kIn + (y * l_.in.width + x) * 3 + c
+                             : kIn + ((c / 16 * l_.in.height + y) * l_.in.width + x) * 16 + c % 16,
                          In(c, y, x));
                 }
             }
@@ -204,7 +210,7 @@ class LayerRun
         }
         for (unsigned c = 0; c < Channels(); c++) {
             unsigned kernels = std::min(32u, l_.kernels - k / 32 * 32),
-                     slice = std::min(32u, l_.channels - c / 32 * 32);
+                     slice = std::min(32u, l_.in.channels - c / 32 * 32);
 
             if (l_.packed) {
                 unsigned row = k / 32 * 32 * l_.kernel + tap / l_.kernel * kernels + k % 32;
@@ -214,7 +220,7 @@ class LayerRun
             }
 
             Put8(host,
-                 kWeights + k / 32 * 32 * taps * l_.channels + c / 32 * 32 * taps * kernels +
+                 kWeights + k / 32 * 32 * taps * l_.in.channels + c / 32 * 32 * taps * kernels +
                      (tap * kernels + k % 32) * slice + c % 32,
                  Weight(k, tap, c));
         }
@@ -234,19 +240,19 @@ class LayerRun
 
     void ProgramCna(TaskRunner &task)
     {
-        unsigned staged = Span() - l_.reused, taps = l_.kernel * l_.kernel;
-        uint32_t line = l_.packed ? l_.width * 3 / 16 : 4 * l_.width;
+        unsigned staged = Span() - l_.window.reused, taps = l_.kernel * l_.kernel;
+        uint32_t line = l_.packed ? l_.in.width * 3 / 16 : 4 * l_.in.width;
 
         task.set(RK3576_CNA_CONV_CON1, l_.packed ? 0x2000a006 : l_.depthwise ? 1 : 0);
         task.set(RK3576_CNA_CONV_CON3,
                  l_.stride | l_.stride << 3 | (l_.spread - 1) << 8 | (l_.spread - 1) << 11);
-        task.set(RK3576_CNA_CBUF_DATA_BANKS, 0x40000404 | (l_.reused ? 1u << 31 : 0));
+        task.set(RK3576_CNA_CBUF_DATA_BANKS, 0x40000404 | (l_.window.reused ? 1u << 31 : 0));
         task.set(RK3576_CNA_WEIGHT_SIZE1,
-                 l_.packed ? l_.kernel * 16 : taps * (l_.depthwise ? l_.kernels : l_.channels));
+                 l_.packed ? l_.kernel * 16 : taps * (l_.depthwise ? l_.kernels : l_.in.channels));
         task.set(RK3576_CNA_WEIGHT_SIZE2,
                  (l_.kernel - 1) << 24 | (l_.kernel - 1) << 16 | (l_.kernels - 1));
         task.set(RK3576_CNA_DATA_SIZE1, Channels() - 1);
-        task.set(RK3576_CNA_DATA_SIZE0, (l_.width - 1) << 16 | (Span() - 1));
+        task.set(RK3576_CNA_DATA_SIZE0, (l_.in.width - 1) << 16 | (Span() - 1));
         task.set(RK3576_CNA_CVT_CON0, l_.packed ? 0xe38e0 : 0xb);
         task.set(RK3576_CNA_CVT_CON1, l_.packed ? 0x40004000 : 0x10001);
         task.set(RK3576_CNA_CVT_CON2, l_.packed ? 0x00014000 : 0x10001);
@@ -255,14 +261,14 @@ class LayerRun
         }
         task.set(RK3576_CNA_CVT_CON5, l_.packed ? 0x777 : 0);
         task.set(RK3576_CNA_FC_DATA_SIZE0,
-                 (l_.packed ? line - 1 : l_.width - 1) << 16 | (staged - 1));
+                 (l_.packed ? line - 1 : l_.in.width - 1) << 16 | (staged - 1));
         task.set(RK3576_CNA_FC_DATA_SIZE1, Channels() - 1);
         task.set(RK3576_CNA_PAD_CON0, l_.pad << 24 | l_.pad << 8 | Top());
         task.set(RK3576_CNA_PAD_CON1, (uint32_t)Layer::kPad);
-        task.set(RK3576_CNA_FEATURE_DATA_ADDR,
-                 kIn + (l_.first_row + l_.reused) * l_.width * (l_.packed ? 3 : 16));
+        task.set(RK3576_CNA_FEATURE_DATA_ADDR, kIn + (l_.window.first_row + l_.window.reused) *
+                                                         l_.in.width * (l_.packed ? 3 : 16));
         task.set(RK3576_CNA_DMA_CON1, line);
-        task.set(RK3576_CNA_DMA_CON2, l_.packed ? line * l_.height : l_.width * l_.height);
+        task.set(RK3576_CNA_DMA_CON2, l_.packed ? line * l_.in.height : l_.in.width * l_.in.height);
         task.set(RK3576_CNA_DCOMP_ADDR0, kWeights);
         task.set(RK3576_CORE_MISC_CFG, l_.depthwise ? 0x1000000a : 0x10000001);
     }
@@ -303,180 +309,61 @@ class LayerRun
     std::vector<int> in_, weights_, a_, b_, c_;
 };
 
+// By the definition, and by the fast path where there is one.
+void Check(unsigned seed, const Layer &layer)
+{
+    LayerRun run(layer, seed);
+
+    run.CheckWith(RKNPU_ISA_NONE);
+    run.CheckWith(RKNPU_ISA_BEST);
+}
+
 TEST(Rk3576, Direct)
 {
-    LayerRun({ .channels = 16,
-               .kernels = 32,
-               .height = 8,
-               .width = 8,
-               .kernel = 1,
-               .stride = 1,
-               .pad = 0 },
-             1)
-        .Check();
-    LayerRun({ .channels = 48,
-               .kernels = 80,
-               .height = 9,
-               .width = 7,
-               .kernel = 3,
-               .stride = 2,
-               .pad = 1 },
-             2)
-        .Check();
-    LayerRun({ .channels = 80,
-               .kernels = 34,
-               .height = 6,
-               .width = 10,
-               .kernel = 5,
-               .stride = 1,
-               .pad = 2,
-               .relu = true },
-             3)
-        .Check();
+    Check(1, { .in = { 16, 8, 8 }, .kernels = 32 });
+    Check(2, { .in = { 48, 9, 7 }, .kernels = 80, .kernel = 3, .stride = 2 });
+    Check(3, { .in = { 80, 6, 10 }, .kernels = 34, .kernel = 5, .relu = true });
 }
 
 // No bit says deconvolution here, only the strides (rknn-toolkit2 2.5.0).
 TEST(Rk3576, Deconvolution)
 {
-    LayerRun({ .channels = 32,
-               .kernels = 48,
-               .height = 5,
-               .width = 6,
-               .kernel = 4,
-               .stride = 1,
-               .pad = 2,
-               .spread = 2 },
-             12)
-        .Check();
-    LayerRun({ .channels = 32,
-               .kernels = 32,
-               .height = 4,
-               .width = 7,
-               .kernel = 3,
-               .stride = 1,
-               .pad = 1,
-               .depthwise = true,
-               .spread = 3 },
-             13)
-        .Check();
+    Check(12, { .in = { 32, 5, 6 }, .kernels = 48, .kernel = 4, .spread = 2 });
+    Check(13, { .in = { 32, 4, 7 }, .kernel = 3, .depthwise = true, .spread = 3 });
 }
 
 // Mesa's shift word for this chip is 0x1004: negative values are shifted by 16 and nearly vanish.
 TEST(Rk3576, TwoShifts)
 {
-    LayerRun({ .channels = 32,
-               .kernels = 48,
-               .height = 6,
-               .width = 6,
-               .kernel = 3,
-               .stride = 1,
-               .pad = 1,
-               .shift_positive = 4,
-               .shift_negative = 16 },
-             4)
-        .Check();
+    Check(4, { .in = { 32, 6, 6 }, .kernels = 48, .kernel = 3, .shift_negative = 16 });
 }
 
 TEST(Rk3576, Depthwise)
 {
-    LayerRun({ .channels = 32,
-               .kernels = 32,
-               .height = 8,
-               .width = 9,
-               .kernel = 3,
-               .stride = 1,
-               .pad = 1,
-               .depthwise = true },
-             5)
-        .Check();
-    LayerRun({ .channels = 80,
-               .kernels = 80,
-               .height = 9,
-               .width = 8,
-               .kernel = 3,
-               .stride = 2,
-               .pad = 1,
-               .depthwise = true,
-               .relu = true },
-             6)
-        .Check();
-    LayerRun({ .channels = 144,
-               .kernels = 144,
-               .height = 7,
-               .width = 7,
-               .kernel = 5,
-               .stride = 1,
-               .pad = 2,
-               .depthwise = true },
-             7)
-        .Check();
+    Check(5, { .in = { 32, 8, 9 }, .kernel = 3, .depthwise = true });
+    Check(6, { .in = { 80, 9, 8 }, .kernel = 3, .stride = 2, .depthwise = true, .relu = true });
+    Check(7, { .in = { 144, 7, 7 }, .kernel = 5, .depthwise = true });
 }
 
 // A window below the top: the address is that of its first staged row, two rows stay in the CBUF.
 TEST(Rk3576, WindowWithReusedRows)
 {
-    LayerRun({ .channels = 32,
-               .kernels = 32,
-               .height = 20,
-               .width = 8,
-               .kernel = 3,
-               .stride = 1,
-               .pad = 1,
-               .depthwise = true,
-               .first_row = 9,
-               .span = 6,
-               .reused = 2 },
-             8)
-        .Check();
-    LayerRun({ .channels = 48,
-               .kernels = 32,
-               .height = 20,
-               .width = 8,
-               .kernel = 3,
-               .stride = 1,
-               .pad = 1,
-               .first_row = 5,
-               .span = 7,
-               .reused = 2 },
-             9)
-        .Check();
+    const Window depthwise = { .first_row = 9, .rows = 6, .reused = 2 };
+    const Window direct = { .first_row = 5, .rows = 7, .reused = 2 };
+
+    Check(8, { .in = { 32, 20, 8 }, .kernel = 3, .depthwise = true, .window = depthwise });
+    Check(9, { .in = { 48, 20, 8 }, .kernels = 32, .kernel = 3, .window = direct });
 }
 
 // Packed 3-channel picture: lines in 16-byte units, weights [ky][kernel][kx 4][channel 4], leading
 // padding by the pad value, trailing columns as raw zeros behind the converter's offset.
 TEST(Rk3576, PackedPicture)
 {
-    LayerRun({ .channels = 3,
-               .kernels = 32,
-               .height = 12,
-               .width = 16,
-               .kernel = 3,
-               .stride = 2,
-               .pad = 1,
-               .packed = true },
-             10)
-        .Check();
-    LayerRun({ .channels = 3,
-               .kernels = 32,
-               .height = 7,
-               .width = 32,
-               .kernel = 3,
-               .stride = 1,
-               .pad = 1,
-               .relu = true,
-               .packed = true },
-             11)
-        .Check();
-    LayerRun({ .channels = 3,
-               .kernels = 80,
-               .height = 9,
-               .width = 48,
-               .kernel = 4,
-               .stride = 3,
-               .pad = 3,
-               .packed = true },
-             14)
-        .Check();
+    Check(10, { .in = { 3, 12, 16 }, .kernels = 32, .kernel = 3, .stride = 2, .packed = true });
+    Check(11, { .in = { 3, 7, 32 }, .kernels = 32, .kernel = 3, .relu = true, .packed = true });
+    Check(
+        14,
+        { .in = { 3, 9, 48 }, .kernels = 80, .kernel = 4, .stride = 3, .pad = 3, .packed = true });
 }
 
 } // namespace
