@@ -2,7 +2,8 @@
 // DPU-only tasks: elementwise operations, stages, LUT and type changes. The programs are those that
 // public projects run on RK3588 boards (allbilly/rk3588: elementwise, "ops"); expected values are
 // plain C++.
-#include "fake_host.h"
+#include "dpu_task.h"
+#include "halves.h"
 
 #include <gtest/gtest.h>
 
@@ -10,56 +11,10 @@
 #include <functional>
 #include <random>
 
-extern "C" {
-#include "types.h"
-}
-
 namespace
 {
 
-constexpr uint32_t kA = 0x100000, kB = 0x200000, kOut = 0x300000;
-
-uint16_t Half(float v)
-{
-    return rknpu_float_to_fp16(v);
-}
-float Value(uint16_t bits)
-{
-    return rknpu_fp16_to_float(bits);
-}
-
-// n fp16 values as one row of atoms: W = n / 8, C = 8; the second operand per pixel from memory.
-TaskRunner Fp16Task(FakeHost &host, unsigned n, uint32_t ew_cfg)
-{
-    TaskRunner task(host, rknpu_rk3588, RKNPU_UNIT_DPU | RKNPU_UNIT_DPU_RDMA);
-
-    task.set(RK3588_DPU_FEATURE_MODE_CFG, 0x1e5);
-    task.set(RK3588_DPU_DATA_FORMAT, 2u << 29 | 2 << 26 | 2);
-    task.set(RK3588_DPU_DST_BASE_ADDR, kOut);
-    task.set(RK3588_DPU_DATA_CUBE_WIDTH, (n + 7) / 8 - 1);
-    task.set(RK3588_DPU_DATA_CUBE_CHANNEL, 7 << 16 | 7);
-    task.set(RK3588_DPU_EW_CFG, ew_cfg);
-    task.set(RK3588_DPU_OUT_CVT_SCALE, 0x10001);
-    task.set(RK3588_DPU_RDMA_DATA_CUBE_WIDTH, (n + 7) / 8 - 1);
-    task.set(RK3588_DPU_RDMA_DATA_CUBE_CHANNEL, 7);
-    task.set(RK3588_DPU_RDMA_ERDMA_CFG, 1u << 30 | 2 << 2);
-    task.set(RK3588_DPU_RDMA_SRC_BASE_ADDR, kA);
-    task.set(RK3588_DPU_RDMA_EW_BASE_ADDR, kB);
-    task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, 0x17849);
-    return task;
-}
-
-std::vector<uint16_t> RandomHalves(unsigned n, float low, float high, unsigned seed)
-{
-    std::mt19937 random(seed);
-    std::uniform_real_distribution<float> value(low, high);
-    std::vector<uint16_t> v(n);
-
-    for (uint16_t &bits : v) {
-        bits = Half(value(random));
-    }
-    return v;
-}
+constexpr uint32_t kA = DpuTask::kIn, kB = DpuTask::kOperand, kOut = DpuTask::kOut;
 
 struct Operation {
     const char *name;
@@ -67,7 +22,7 @@ struct Operation {
     std::function<float(float, float)> f;
 };
 
-constexpr uint32_t kEwBase = 0x108002c0;
+constexpr uint32_t kEwBase = 0x108002c0, kEwAdd = kEwBase | 2 << 16; // one operand a pixel
 
 TEST(Flying, Fp16Elementwise)
 {
@@ -93,7 +48,7 @@ TEST(Flying, Fp16Elementwise)
             SCOPED_TRACE(testing::Message() << op.name << " n=" << n);
             FakeHost host;
             auto a = RandomHalves(n, -5, 5, n), b = RandomHalves(n, 0.5f, 5, n + 1);
-            TaskRunner task = Fp16Task(host, n, op.ew_cfg);
+            TaskRunner task = DpuTask{ .width = n / 8, .ew_cfg = op.ew_cfg }.runner(host);
 
             host.put(kA, a);
             host.put(kB, b);
@@ -112,12 +67,11 @@ TEST(Flying, Fp16InFp32Out)
 {
     FakeHost host;
     auto a = RandomHalves(8, -5, 5, 1), b = RandomHalves(8, -5, 5, 2);
-    TaskRunner task = Fp16Task(host, 8, kEwBase | 2 << 16);
+    const DpuTask dpu = { .out = RKNPU_FP32, .ew_cfg = kEwAdd, .out_cvt_scale = 0 };
+    TaskRunner task = dpu.runner(host);
 
     host.put(kA, a);
     host.put(kB, b);
-    task.set(RK3588_DPU_DATA_FORMAT, 5u << 29 | 2 << 26 | 2);
-    task.set(RK3588_DPU_OUT_CVT_SCALE, 0);
     // SIZE_E 0, strides 0: the board's program finds its first four sums, so the other four are not
     // written.
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
@@ -142,21 +96,22 @@ TEST(Flying, NotchesAndSurfaces)
     constexpr unsigned kRowA = kW + kNotchA, kRowB = kW + kNotchB, kRowOut = kW + kNotchOut;
     constexpr unsigned kSurfA = kRowA * kH, kSurfB = kRowB * kH + 1, kSurfOut = kRowOut * kH + 7;
     FakeHost host;
-    TaskRunner task = Fp16Task(host, 8, kEwBase | 2 << 16);
+    const DpuTask dpu = {
+        .width = kW,
+        .height = kH,
+        .channels = kC,
+        .line_notch = kNotchA,
+        .surface_notch = (kSurfA - kRowA * kH + kNotchA) * 16,
+        .ew_cfg = kEwAdd,
+        .notch = kNotchOut,
+        .surface_add = kSurfOut * 16,
+    };
+    TaskRunner task = dpu.runner(host);
     auto a = RandomHalves(kSurfA * 3 * 8, -5, 5, 1), b = RandomHalves(kSurfB * 3 * 8, -5, 5, 2);
 
     host.put(kA, a);
     host.put(kB, b);
-    task.set(RK3588_DPU_DATA_CUBE_WIDTH, kW - 1);
-    task.set(RK3588_DPU_DATA_CUBE_HEIGHT, kH - 1);
-    task.set(RK3588_DPU_DATA_CUBE_CHANNEL, (kC - 1) << 16 | (kC - 1));
-    task.set(RK3588_DPU_DATA_CUBE_NOTCH_ADDR, kNotchOut << 16 | kNotchOut);
-    task.set(RK3588_DPU_SURFACE_ADD, kSurfOut * 16);
-    task.set(RK3588_DPU_RDMA_DATA_CUBE_WIDTH, kW - 1);
     task.set(RK3588_DPU_RDMA_DATA_CUBE_HEIGHT, kNotchB << 16 | (kH - 1));
-    task.set(RK3588_DPU_RDMA_DATA_CUBE_CHANNEL, kC - 1);
-    task.set(RK3588_DPU_RDMA_SRC_DMA_CFG, kNotchA << 19);
-    task.set(RK3588_DPU_RDMA_SURF_NOTCH, (kSurfA - kRowA * kH + kNotchA) * 16);
     task.set(RK3588_DPU_RDMA_EW_SURF_STRIDE, kSurfB * 16);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
     for (unsigned c = 0; c < kC; c++) {
@@ -178,13 +133,12 @@ TEST(Flying, NotchesAndSurfaces)
 TEST(Flying, PerChannelOperand)
 {
     FakeHost host;
-    TaskRunner task = Fp16Task(host, 80, kEwBase | 2 << 16);
+    const DpuTask dpu = { .width = 80 / 8, .erdma_cfg = 2 << 2, .ew_cfg = kEwAdd & ~(3u << 28) };
+    TaskRunner task = dpu.runner(host);
     auto a = RandomHalves(80, -5, 5, 1), b = RandomHalves(8, -5, 5, 2);
 
     host.put(kA, a);
     host.put(kB, b);
-    task.set(RK3588_DPU_EW_CFG, (kEwBase | 2 << 16) & ~(3u << 28));
-    task.set(RK3588_DPU_RDMA_ERDMA_CFG, 2 << 2);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
     auto out = host.get<uint16_t>(kOut, 80);
     for (unsigned i = 0; i < 80; i++) {
@@ -197,16 +151,15 @@ TEST(Flying, PerChannelOperand)
 TEST(Flying, CompareByInfinity)
 {
     FakeHost host;
-    TaskRunner task = Fp16Task(host, 8, 1);
+    const DpuTask dpu = { .bs_cfg = 4 << 16 | 1 << 6, .bn_cfg = 4 << 16 | 1 << 7 | 1 << 1 };
+    TaskRunner task = dpu.runner(host);
     std::vector<uint16_t> difference = { Half(1),   Half(-1),        Half(0),     Half(0x1p-24f),
                                          Half(300), Half(-0x1p-24f), Half(0.25f), Half(-200) };
     std::vector<uint16_t> expected = { Half(1), 0, 0, 0, Half(1), 0, Half(1), 0 };
 
     host.put(kA, difference);
-    task.set(RK3588_DPU_BS_CFG, 4 << 16 | 1 << 6);
     task.set(RK3588_DPU_BS_ALU_CFG, 0x33800000);
     task.set(RK3588_DPU_BS_MUL_CFG, 0x4000u << 16);
-    task.set(RK3588_DPU_BN_CFG, 4 << 16 | 1 << 7 | 1 << 1);
     task.set(RK3588_DPU_BN_MUL_CFG, 0x7c00u << 16);
     task.set(RK3588_DPU_BN_RELUX_CMP_VALUE, 0x3f800000);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
@@ -221,16 +174,18 @@ TEST(Flying, CompareByInfinity)
 TEST(Flying, BnMultipliesThenAdds)
 {
     FakeHost host;
-    TaskRunner task = Fp16Task(host, 8, 1);
+    const DpuTask dpu = {
+        .out = RKNPU_FP32,
+        .bn_cfg = 0x20040,
+        .out_cvt_scale = 0,
+        .bs_ow_cfg = 1 << 2,
+        .surface_stride = 16,
+    };
+    TaskRunner task = dpu.runner(host);
     std::vector<uint16_t> x = { Half(-10),  Half(-1), Half(0),  Half(2),
                                 Half(0.5f), Half(-7), Half(-5), Half(3) };
 
     host.put(kA, x);
-    task.set(RK3588_DPU_DATA_FORMAT, 5u << 29 | 2 << 26 | 2);
-    task.set(RK3588_DPU_BS_OW_CFG, 1 << 2);
-    task.set(RK3588_DPU_DST_SURF_STRIDE, 16);
-    task.set(RK3588_DPU_OUT_CVT_SCALE, 0);
-    task.set(RK3588_DPU_BN_CFG, 0x20040);
     task.set(RK3588_DPU_BN_ALU_CFG, 0x467ff000);
     task.set(RK3588_DPU_BN_MUL_CFG, 0x6a66u << 16);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
@@ -243,20 +198,22 @@ TEST(Flying, BnMultipliesThenAdds)
 TEST(Flying, BnMultipliesThenAddsThenShifts)
 {
     FakeHost host;
-    TaskRunner task = Fp16Task(host, 8, 1);
+    const DpuTask dpu = {
+        .channels = 16,
+        .in = RKNPU_INT8,
+        .out = RKNPU_INT32,
+        .bn_cfg = 0x20040,
+        .out_cvt_scale = 1,
+        .bs_ow_cfg = 3 << 2,
+        .surface_stride = 16,
+    };
+    TaskRunner task = dpu.runner(host);
     std::vector<int8_t> q = { -128, -2, -1, 0, 1, 2, 50, 127, 3, 4, 5, 6, 7, 8, 9, 10 };
 
     host.put(kA, q);
     task.set(RK3588_DPU_DATA_FORMAT, 4u << 29 | 9 << 10);
-    task.set(RK3588_DPU_DATA_CUBE_CHANNEL, 15 << 16 | 15);
-    task.set(RK3588_DPU_BS_OW_CFG, 3 << 2);
-    task.set(RK3588_DPU_DST_SURF_STRIDE, 16);
-    task.set(RK3588_DPU_OUT_CVT_SCALE, 1);
-    task.set(RK3588_DPU_BN_CFG, 0x20040);
     task.set(RK3588_DPU_BN_ALU_CFG, 21785);
     task.set(RK3588_DPU_BN_MUL_CFG, 21785u << 16 | 9 << 8);
-    task.set(RK3588_DPU_RDMA_DATA_CUBE_CHANNEL, 15);
-    task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, 0x7801);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
     auto out = host.get<int32_t>(kOut, 16);
     for (unsigned i = 0; i < 16; i++) {
@@ -270,19 +227,22 @@ TEST(Flying, PairedMainInput)
 {
     constexpr unsigned kPixels = 6, kChannels = 16;
     FakeHost host;
-    TaskRunner task = Fp16Task(host, 8 * kPixels, 1);
+    const DpuTask dpu = {
+        .width = kPixels,
+        .channels = kChannels,
+        .in = RKNPU_FP32,
+        .out = RKNPU_FP16,
+        .surface_notch = kPixels * 16,
+        .operand = kA + kPixels * 16,
+        .surface_add = kPixels * 16,
+    };
+    TaskRunner task = dpu.runner(host);
     std::vector<float> a(kPixels * kChannels);
 
     for (unsigned i = 0; i < a.size(); i++) {
         a[i] = (float)i / 4; // [surface of 4][pixel][4]
     }
     host.put(kA, a);
-    task.set(RK3588_DPU_DATA_FORMAT, 2u << 29 | 5 << 26 | 5);
-    task.set(RK3588_DPU_DATA_CUBE_CHANNEL, (kChannels - 1) << 16 | (kChannels - 1));
-    task.set(RK3588_DPU_SURFACE_ADD, kPixels * 16);
-    task.set(RK3588_DPU_RDMA_DATA_CUBE_CHANNEL, kChannels - 1);
-    task.set(RK3588_DPU_RDMA_EW_BASE_ADDR, kA + kPixels * 16);
-    task.set(RK3588_DPU_RDMA_SURF_NOTCH, kPixels * 16);
     task.set(RK3588_DPU_RDMA_EW_SURF_NOTCH, kPixels * 16);
     task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, 0x2fba9);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
@@ -302,15 +262,17 @@ TEST(Flying, WriterCutsTheStream)
 {
     FakeHost host;
     auto a = RandomHalves(3 * 4 * 8, -5, 5, 1);
-    TaskRunner task = Fp16Task(host, 4 * 8, 1);
+    const DpuTask dpu = {
+        .width = 4,
+        .height = 3,
+        .wdma_size_0 = 3 * 8 - 1,
+        .wdma_size_1 = 3 << 16,
+        .notch = 1,
+        .surface_add = 2 * 8 * 16,
+    };
+    TaskRunner task = dpu.runner(host);
 
     host.put(kA, a);
-    task.set(RK3588_DPU_DATA_CUBE_HEIGHT, 2);
-    task.set(RK3588_DPU_RDMA_DATA_CUBE_HEIGHT, 2);
-    task.set(RK3588_DPU_DATA_CUBE_NOTCH_ADDR, 1 << 16 | 1);
-    task.set(RK3588_DPU_WDMA_SIZE_0, 3 * 8 - 1);
-    task.set(RK3588_DPU_WDMA_SIZE_1, 3 << 16);
-    task.set(RK3588_DPU_SURFACE_ADD, 2 * 8 * 16);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
     for (unsigned y = 0; y < 3; y++) {
         for (unsigned x = 0; x < 4; x++) {
@@ -327,12 +289,17 @@ TEST(Flying, HalvesCalledInt16)
 {
     FakeHost host;
     auto a = RandomHalves(64, -5, 5, 1), b = RandomHalves(64, 0.5f, 5, 2);
-    TaskRunner task = Fp16Task(host, 64, 0x100303c0);
+    const DpuTask dpu = {
+        .width = 64 / 8,
+        .in = RKNPU_INT16,
+        .inside = RKNPU_FP16,
+        .out = RKNPU_INT16,
+        .ew_cfg = 0x100303c0,
+    };
+    TaskRunner task = dpu.runner(host);
 
     host.put(kA, a);
     host.put(kB, b);
-    task.set(RK3588_DPU_DATA_FORMAT, 1u << 29 | 1 << 26 | 2);
-    task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, 0xf849);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
     auto out = host.get<uint16_t>(kOut, 64);
     for (unsigned i = 0; i < 64; i++) {
@@ -344,21 +311,22 @@ TEST(Flying, HalvesCalledInt16)
 TEST(Flying, Int8ToHalf)
 {
     FakeHost host;
-    TaskRunner task = Fp16Task(host, 8, 1);
+    const DpuTask dpu = {
+        .channels = 16,
+        .in = RKNPU_INT8,
+        .out = RKNPU_FP16,
+        .bn_cfg = 0x20050,
+        .out_cvt_scale = 0x15c0c,
+        .bs_ow_cfg = 0x126,
+        .surface_stride = 16,
+    };
+    TaskRunner task = dpu.runner(host);
     std::vector<int8_t> q = { -128, -2, -1, 0, 1, 2, 50, 127, 3, 4, 5, 6, 7, 8, 9, 10 };
 
     host.put(kA, q);
-    task.set(RK3588_DPU_DATA_FORMAT, 2u << 29);
-    task.set(RK3588_DPU_DATA_CUBE_CHANNEL, 15 << 16 | 15);
-    task.set(RK3588_DPU_BS_OW_CFG, 0x126);
-    task.set(RK3588_DPU_DST_SURF_STRIDE, 16);
-    task.set(RK3588_DPU_BN_CFG, 0x20050);
     task.set(RK3588_DPU_BN_ALU_CFG, (uint32_t)-2);
     task.set(RK3588_DPU_OUT_CVT_OFFSET, 1);
-    task.set(RK3588_DPU_OUT_CVT_SCALE, 0x15c0c);
     task.set(RK3588_DPU_OUT_CVT_SHIFT, 0xe007);
-    task.set(RK3588_DPU_RDMA_DATA_CUBE_CHANNEL, 15);
-    task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, 0x7801);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
     auto out = host.get<uint16_t>(kOut, 16);
     for (unsigned i = 0; i < 16; i++) {
@@ -373,17 +341,19 @@ TEST(Flying, Int8ToHalf)
 TEST(Flying, Bf16MultiplierOperand)
 {
     FakeHost host;
-    TaskRunner task = Fp16Task(host, 8, 1);
+    const DpuTask dpu = {
+        .in = RKNPU_BF16,
+        .out = RKNPU_FP32,
+        .bs_cfg = 0x42,
+        .out_cvt_scale = 0,
+        .bs_ow_cfg = 1 << 2,
+        .surface_stride = 16,
+    };
+    TaskRunner task = dpu.runner(host);
     std::vector<uint16_t> x = { 0x3f80, 0x4000, 0xc0a0, 0, 0x3f00, 0x4120, 0x42c8, 0xbf80 };
 
     host.put(kA, x);
-    task.set(RK3588_DPU_DATA_FORMAT, 5u << 29 | 3 << 26 | 3);
-    task.set(RK3588_DPU_BS_OW_CFG, 1 << 2);
-    task.set(RK3588_DPU_DST_SURF_STRIDE, 16);
-    task.set(RK3588_DPU_OUT_CVT_SCALE, 0);
-    task.set(RK3588_DPU_BS_CFG, 0x42);
     task.set(RK3588_DPU_BS_MUL_CFG, 0x3ea2u << 16);
-    task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, 0x1f869);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
     auto out = host.get<float>(kOut, 8);
     const float values[] = { 1, 2, -5, 0, 0.5f, 10, 100, -1 };
@@ -397,20 +367,18 @@ TEST(Flying, Bf16MultiplierOperand)
 TEST(Flying, CompareEqualByNan)
 {
     FakeHost host;
-    TaskRunner first = Fp16Task(host, 8, 1), second = Fp16Task(host, 8, 1);
+    TaskRunner first = DpuTask{ .bs_cfg = 2 << 16 | 1 << 6 }.runner(host);
+    TaskRunner second = DpuTask{ .source = kOut, .bs_cfg = 4 << 16 }.runner(host);
     std::vector<uint16_t> difference = { Half(0),        Half(1),  Half(-1), Half(-0.0f),
                                          Half(0x1p-24f), Half(-5), Half(0),  Half(100) };
     std::vector<uint16_t> expected = { Half(1), 0, 0, Half(1), 0, 0, Half(1), 0 };
 
     host.put(kA, difference);
-    first.set(RK3588_DPU_BS_CFG, 2 << 16 | 1 << 6);
     first.set(RK3588_DPU_BS_MUL_CFG, 0x7c00u << 16);
     first.set(RK3588_DPU_OUT_CVT_SHIFT, 1 << 12);
     ASSERT_EQ(first.run(), RKNPU_TASK_OK);
     EXPECT_EQ(host.get<uint16_t>(kOut, 3),
               (std::vector<uint16_t>{ Half(32800), Half(32768), Half(-32768) }));
-    second.set(RK3588_DPU_RDMA_SRC_BASE_ADDR, kOut);
-    second.set(RK3588_DPU_BS_CFG, 4 << 16);
     second.set(RK3588_DPU_BS_ALU_CFG, 0x47001f00);
     second.set(RK3588_DPU_BS_MUL_CFG, 0x3c00u << 16);
     ASSERT_EQ(second.run(), RKNPU_TASK_OK);
@@ -421,7 +389,15 @@ TEST(Flying, CompareEqualByNan)
 TEST(Flying, Int8Add)
 {
     FakeHost host;
-    TaskRunner task = Fp16Task(host, 128, 0);
+    const DpuTask dpu = {
+        .width = 256 / 16,
+        .channels = 16,
+        .in = RKNPU_INT8,
+        .erdma_cfg = 1u << 30 | 1 << 2,
+        .ew_cfg = 0x904202c0,
+        .out_cvt_scale = 20000,
+    };
+    TaskRunner task = dpu.runner(host);
     std::vector<int8_t> a(256), b(256);
     std::mt19937 random(3);
 
@@ -431,17 +407,10 @@ TEST(Flying, Int8Add)
     }
     host.put(kA, a);
     host.put(kB, b);
-    task.set(RK3588_DPU_DATA_FORMAT, 0);
-    task.set(RK3588_DPU_DATA_CUBE_CHANNEL, 15 << 16 | 15);
-    task.set(RK3588_DPU_EW_CFG, 0x904202c0);
     task.set(RK3588_DPU_EW_CVT_OFFSET_VALUE, 5);
     task.set(RK3588_DPU_EW_CVT_SCALE_VALUE, 12 << 16 | 3000);
     task.set(RK3588_DPU_OUT_CVT_OFFSET, (uint32_t)-3);
-    task.set(RK3588_DPU_OUT_CVT_SCALE, 20000);
     task.set(RK3588_DPU_OUT_CVT_SHIFT, 15);
-    task.set(RK3588_DPU_RDMA_DATA_CUBE_CHANNEL, 15);
-    task.set(RK3588_DPU_RDMA_ERDMA_CFG, 1u << 30 | 1 << 2);
-    task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, 0x7801);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
     auto out = host.get<int8_t>(kOut, 256);
     for (unsigned i = 0; i < 256; i++) {
@@ -456,17 +425,17 @@ TEST(Flying, Int8Add)
 TEST(Flying, Int32Copy)
 {
     FakeHost host;
-    TaskRunner task = Fp16Task(host, 8, 0);
+    const DpuTask dpu = {
+        .width = 2,
+        .channels = 4,
+        .in = RKNPU_INT32,
+        .ew_cfg = 0,
+        .out_cvt_scale = 1,
+    };
+    TaskRunner task = dpu.runner(host);
     std::vector<int32_t> a = { 1, -1, INT32_MAX, INT32_MIN, 77, -12345678, 0, 9 };
 
     host.put(kA, a);
-    task.set(RK3588_DPU_DATA_FORMAT, 4u << 29 | 4 << 26 | 4);
-    task.set(RK3588_DPU_DATA_CUBE_WIDTH, 1);
-    task.set(RK3588_DPU_DATA_CUBE_CHANNEL, 3 << 16 | 3);
-    task.set(RK3588_DPU_OUT_CVT_SCALE, 1);
-    task.set(RK3588_DPU_RDMA_DATA_CUBE_WIDTH, 1);
-    task.set(RK3588_DPU_RDMA_DATA_CUBE_CHANNEL, 3);
-    task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, 0x20001 | 0x7800 | 4 << 5);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
     EXPECT_EQ(host.get<int32_t>(kOut, 8), a);
 }
@@ -481,13 +450,13 @@ class Lut : public testing::Test
 
     TaskRunner Task(unsigned n)
     {
-        TaskRunner task = Fp16Task(host, n, 0x302);
+        const DpuTask dpu = { .width = n / 8, .bn_cfg = 2 << 16 | 1 << 6, .ew_cfg = 0x302 };
+        TaskRunner task = dpu.runner(host);
 
         for (int i = 0; i < RKNPU_LUT_ENTRIES; i++) {
             task.job.lut[0][i] = (int16_t)std::lrint(32767 * std::tanh((i - 512) / 128.0));
             task.job.lut[1][i] = (int16_t)std::lrint(32767 * std::tanh(i / 128.0));
         }
-        task.set(RK3588_DPU_BN_CFG, 2 << 16 | 1 << 6);
         task.set(RK3588_DPU_BN_MUL_CFG, (uint32_t)Half(4096) << 16);
         task.set(RK3588_DPU_OUT_CVT_SHIFT, 15 << 12);
         task.set(RK3588_DPU_LUT_CFG, 0x68);
@@ -585,7 +554,7 @@ TEST_F(Lut, WhichTableAnswers)
     };
 
     for (auto &c : cases) {
-        TaskRunner task = Fp16Task(host, 8, 0x302);
+        TaskRunner task = DpuTask{ .ew_cfg = 0x302 }.runner(host);
 
         for (int i = 0; i < RKNPU_LUT_ENTRIES; i++) {
             task.job.lut[0][i] = 1;

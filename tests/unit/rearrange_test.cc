@@ -2,44 +2,30 @@
 // DPU-only tasks that move data. Registers are those that Rockchip's compiler (rknn-toolkit2 2.5.0)
 // writes for transposes, reshapes, softmax and nearest resize of a 1x16x12x10 tensor; what belongs
 // where follows from the layouts at both ends, by plain loops over tensors here.
-#include "fake_host.h"
+#include "dpu_task.h"
+#include "halves.h"
+#include "refusal.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-extern "C" {
-#include "types.h"
-}
-
 namespace
 {
 
-constexpr uint32_t kIn = 0x100000, kOut = 0x300000;
+constexpr uint32_t kIn = DpuTask::kIn, kOut = DpuTask::kOut;
 constexpr uint32_t kTurn = 1u << 27 | 0x7fe, kHalfWords = 1u << 27;
 
-// A copy of int16 data: `width` x `height` pixels, rows `pitch` pixels apart, `channels` lanes.
-TaskRunner Copy(FakeHost &host, unsigned width, unsigned height, unsigned channels)
+// A copy of int16 data: all stages bypassed, no second operand. The test says how the data moves.
+TaskRunner Copy(FakeHost &host, DpuTask move)
 {
-    TaskRunner task(host, rknpu_rk3588, RKNPU_UNIT_DPU | RKNPU_UNIT_DPU_RDMA);
-
-    task.set(RK3588_DPU_FEATURE_MODE_CFG, 0x1e5);
-    task.set(RK3588_DPU_DATA_FORMAT, 1u << 29 | 1 << 26 | 1);
-    task.set(RK3588_DPU_DST_BASE_ADDR, kOut);
-    task.set(RK3588_DPU_DATA_CUBE_WIDTH, width - 1);
-    task.set(RK3588_DPU_DATA_CUBE_HEIGHT, height - 1);
-    task.set(RK3588_DPU_DATA_CUBE_CHANNEL, (channels - 1) << 16 | (channels - 1));
-    task.set(RK3588_DPU_BS_CFG, 0x53);
-    task.set(RK3588_DPU_BN_CFG, 0x53);
-    task.set(RK3588_DPU_EW_CFG, 0x383);
-    task.set(RK3588_DPU_OUT_CVT_SCALE, 1);
-    task.set(RK3588_DPU_RDMA_DATA_CUBE_WIDTH, width - 1);
-    task.set(RK3588_DPU_RDMA_DATA_CUBE_HEIGHT, height - 1);
-    task.set(RK3588_DPU_RDMA_DATA_CUBE_CHANNEL, channels - 1);
-    task.set(RK3588_DPU_RDMA_SRC_BASE_ADDR, kIn);
-    task.set(RK3588_DPU_RDMA_ERDMA_CFG, 1);
-    task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, 0xf821);
-    return task;
+    move.in = move.inside = move.out = RKNPU_INT16;
+    move.operand = 0;
+    move.erdma_cfg = 1;
+    move.bs_cfg = move.bn_cfg = 0x53;
+    move.ew_cfg = 0x383;
+    move.out_cvt_scale = 1;
+    return move.runner(host);
 }
 
 template <typename T> std::vector<T> Numbers(size_t n)
@@ -59,14 +45,19 @@ TEST(Rearrange, CubeToPlanesOfHalfWords)
     constexpr unsigned kPixels = 192;
     FakeHost host;
     auto in = Numbers<uint16_t>(16 * kPixels);
-    TaskRunner task = Copy(host, 16, 12, 16);
+    const DpuTask move = {
+        .width = 16,
+        .height = 12,
+        .channels = 16,
+        .bs_ow_cfg = kTurn,
+        .wdma_size_0 = kHalfWords | 1 << 16 | 15,
+        .wdma_size_1 = 3 << 16 | 5,
+        .surface_stride = kPixels * 2,
+        .surface_add = 8 * kPixels * 2,
+    };
+    TaskRunner task = Copy(host, move);
 
     host.put(kIn, in);
-    task.set(RK3588_DPU_BS_OW_CFG, kTurn);
-    task.set(RK3588_DPU_WDMA_SIZE_0, kHalfWords | 1 << 16 | 15);
-    task.set(RK3588_DPU_WDMA_SIZE_1, 3 << 16 | 5);
-    task.set(RK3588_DPU_DST_SURF_STRIDE, kPixels * 2);
-    task.set(RK3588_DPU_SURFACE_ADD, 8 * kPixels * 2);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
     auto out = host.get<uint16_t>(kOut, 16 * kPixels);
     for (unsigned c = 0; c < 16; c++) {
@@ -82,15 +73,19 @@ TEST(Rearrange, SurfaceToPlanesOfBytes)
     constexpr unsigned kPixels = 192;
     FakeHost host;
     auto in = Numbers<uint8_t>(16 * kPixels);
-    TaskRunner task = Copy(host, 16, 12, 8);
+    const DpuTask move = {
+        .width = 16,
+        .height = 12,
+        .bs_ow_cfg = kTurn,
+        .wdma_size_0 = 11 << 16 | 7,
+        .wdma_size_1 = 1 << 16,
+        .notch = 95,
+        .surface_stride = kPixels,
+        .surface_add = 16,
+    };
+    TaskRunner task = Copy(host, move);
 
     host.put(kIn, in);
-    task.set(RK3588_DPU_BS_OW_CFG, kTurn);
-    task.set(RK3588_DPU_WDMA_SIZE_0, 11 << 16 | 7);
-    task.set(RK3588_DPU_WDMA_SIZE_1, 1 << 16);
-    task.set(RK3588_DPU_DATA_CUBE_NOTCH_ADDR, 95 << 16 | 95);
-    task.set(RK3588_DPU_DST_SURF_STRIDE, kPixels);
-    task.set(RK3588_DPU_SURFACE_ADD, 16);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
     auto out = host.get<uint8_t>(kOut, 16 * kPixels);
     for (unsigned c = 0; c < 16; c++) {
@@ -105,17 +100,22 @@ TEST(Rearrange, RowsToLanesOfBytes)
 {
     FakeHost host;
     auto in = Numbers<uint8_t>(16 * 160);
-    TaskRunner task = Copy(host, 1, 16, 80);
+    const DpuTask move = {
+        .width = 1,
+        .height = 16,
+        .channels = 80,
+        .line_notch = 9,
+        .surface_notch = -0x960,
+        .bs_ow_cfg = kTurn,
+        .wdma_size_0 = 9 << 16 | 79,
+        .wdma_size_1 = 1 << 16,
+        .notch = 7,
+        .surface_stride = 16,
+        .surface_add = 256,
+    };
+    TaskRunner task = Copy(host, move);
 
     host.put(kIn, in);
-    task.set(RK3588_DPU_RDMA_SRC_DMA_CFG, 9 << 19);
-    task.set(RK3588_DPU_RDMA_SURF_NOTCH, 0xfffff6a0);
-    task.set(RK3588_DPU_BS_OW_CFG, kTurn);
-    task.set(RK3588_DPU_WDMA_SIZE_0, 9 << 16 | 79);
-    task.set(RK3588_DPU_WDMA_SIZE_1, 1 << 16);
-    task.set(RK3588_DPU_DATA_CUBE_NOTCH_ADDR, 7 << 16 | 7);
-    task.set(RK3588_DPU_DST_SURF_STRIDE, 16);
-    task.set(RK3588_DPU_SURFACE_ADD, 256);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
     auto out = host.get<uint8_t>(kOut, 16 * 160);
     for (unsigned row = 0; row < 16; row++) {
@@ -130,17 +130,22 @@ TEST(Rearrange, BlockOverTwoSurfaces)
 {
     FakeHost host;
     auto in = Numbers<uint8_t>(8 * 256);
-    TaskRunner task = Copy(host, 1, 8, 128);
+    const DpuTask move = {
+        .width = 1,
+        .height = 8,
+        .channels = 128,
+        .line_notch = 15,
+        .surface_notch = -0x700,
+        .bs_ow_cfg = kTurn,
+        .wdma_size_0 = 7 << 16 | 127,
+        .wdma_size_1 = 1 << 16,
+        .notch = 63,
+        .surface_stride = 128,
+        .surface_add = 16,
+    };
+    TaskRunner task = Copy(host, move);
 
     host.put(kIn, in);
-    task.set(RK3588_DPU_RDMA_SRC_DMA_CFG, 15 << 19);
-    task.set(RK3588_DPU_RDMA_SURF_NOTCH, 0xfffff900);
-    task.set(RK3588_DPU_BS_OW_CFG, kTurn);
-    task.set(RK3588_DPU_WDMA_SIZE_0, 7 << 16 | 127);
-    task.set(RK3588_DPU_WDMA_SIZE_1, 1 << 16);
-    task.set(RK3588_DPU_DATA_CUBE_NOTCH_ADDR, 63 << 16 | 63);
-    task.set(RK3588_DPU_DST_SURF_STRIDE, 128);
-    task.set(RK3588_DPU_SURFACE_ADD, 16);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
     auto out = host.get<uint8_t>(kOut, in.size());
     for (unsigned row = 0; row < 8; row++) {
@@ -157,18 +162,23 @@ TEST(Rearrange, SurfacesToPixels)
 {
     FakeHost host;
     auto in = Numbers<uint16_t>(2 * 160 * 8);
-    TaskRunner task = Copy(host, 8, 2, 160);
+    const DpuTask move = {
+        .width = 8,
+        .height = 2,
+        .channels = 160,
+        .feature_mode_cfg = 0x400001e5,
+        .line_notch = 152,
+        .surface_notch = -0xa00,
+        .bs_ow_cfg = 0x7fe,
+        .wdma_size_0 = kHalfWords | 159,
+        .wdma_size_1 = 19 << 16 | 1,
+        .notch = 14,
+        .surface_stride = 32,
+        .surface_add = 256,
+    };
+    TaskRunner task = Copy(host, move);
 
     host.put(kIn, in);
-    task.set(RK3588_DPU_FEATURE_MODE_CFG, 0x400001e5);
-    task.set(RK3588_DPU_RDMA_SRC_DMA_CFG, 152 << 19);
-    task.set(RK3588_DPU_RDMA_SURF_NOTCH, 0xfffff600);
-    task.set(RK3588_DPU_BS_OW_CFG, 0x7fe);
-    task.set(RK3588_DPU_WDMA_SIZE_0, kHalfWords | 159);
-    task.set(RK3588_DPU_WDMA_SIZE_1, 19 << 16 | 1);
-    task.set(RK3588_DPU_DATA_CUBE_NOTCH_ADDR, 14 << 16 | 14);
-    task.set(RK3588_DPU_DST_SURF_STRIDE, 32);
-    task.set(RK3588_DPU_SURFACE_ADD, 256);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
     auto out = host.get<uint16_t>(kOut, in.size());
     for (unsigned c = 0; c < 16; c++) {
@@ -183,15 +193,19 @@ TEST(Rearrange, Enlarge)
 {
     FakeHost host;
     auto in = Numbers<uint8_t>(120 * 16);
-    TaskRunner task = Copy(host, 10, 12, 8);
+    const DpuTask move = {
+        .width = 10,
+        .height = 12,
+        .bs_ow_cfg = 0x126,
+        .notch = 20,
+        .surface_stride = 20 * 16,
+        .surface_add = 480 * 16,
+    };
+    TaskRunner task = Copy(host, move);
 
     host.put(kIn, in);
     task.set(RK3588_DPU_DATA_CUBE_WIDTH, 19);
     task.set(RK3588_DPU_RDMA_SRC_DMA_CFG, 0x1249);
-    task.set(RK3588_DPU_BS_OW_CFG, 0x126);
-    task.set(RK3588_DPU_DATA_CUBE_NOTCH_ADDR, 20 << 16 | 20);
-    task.set(RK3588_DPU_DST_SURF_STRIDE, 20 * 16);
-    task.set(RK3588_DPU_SURFACE_ADD, 480 * 16);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK);
     auto out = host.get<uint8_t>(kOut, 480 * 16);
     for (unsigned i = 0; i < out.size(); i++) {
@@ -207,11 +221,15 @@ TEST(Rearrange, PackOneElementAPixel)
     for (unsigned size : { 1u, 2u }) {
         FakeHost host;
         auto in = Numbers<uint8_t>(48 * 32 * 16);
-        TaskRunner task = Copy(host, 48, 32, 8);
+        const DpuTask move = {
+            .width = 48,
+            .height = 32,
+            .feature_mode_cfg = size == 1 ? 0x0a00c1e5u : 0x0e0181e5u,
+            .bs_ow_cfg = 2,
+        };
+        TaskRunner task = Copy(host, move);
 
         host.put(kIn, in);
-        task.set(RK3588_DPU_FEATURE_MODE_CFG, size == 1 ? 0x0a00c1e5 : 0x0e0181e5);
-        task.set(RK3588_DPU_BS_OW_CFG, 2);
         ASSERT_EQ(task.run(), RKNPU_TASK_OK);
         auto out = host.get<uint8_t>(kOut, 48 * 32 * size);
         for (unsigned i = 0; i < out.size(); i++) {
@@ -227,14 +245,18 @@ TEST(Rearrange, LargestChannel)
     FakeHost host;
     std::vector<uint16_t> in(2 * kPixels * 8);
     std::mt19937 random(1);
-    TaskRunner task = Copy(host, kPixels, 1, 16);
+    const DpuTask move = {
+        .width = kPixels,
+        .channels = 16,
+        .feature_mode_cfg = 0x2001fe5,
+    };
+    TaskRunner task = Copy(host, move);
 
     for (uint16_t &v : in) {
-        v = rknpu_float_to_fp16((float)((int)(random() % 2001) - 1500) / 64);
+        v = Half((float)((int)(random() % 2001) - 1500) / 64);
     }
     host.put(kIn, in);
     task.set(RK3588_DPU_DATA_FORMAT, 2u << 29 | 2 << 26 | 2);
-    task.set(RK3588_DPU_FEATURE_MODE_CFG, 0x2001fe5);
     task.set(RK3588_DPU_DATA_CUBE_HEIGHT, 7 << 22);
     task.set(RK3588_DPU_DATA_CUBE_CHANNEL, (kChannels - 1) << 16 | 15);
     task.set(RK3588_DPU_RDMA_FEATURE_MODE_CFG, 0x17841);
@@ -244,19 +266,16 @@ TEST(Rearrange, LargestChannel)
         float want = -INFINITY;
 
         for (unsigned c = 0; c < kChannels; c++) {
-            want = std::max(want, rknpu_fp16_to_float(in[(c / 8 * kPixels + p) * 8 + c % 8]));
+            want = std::max(want, Value(in[(c / 8 * kPixels + p) * 8 + c % 8]));
         }
-        ASSERT_EQ(rknpu_fp16_to_float(out[p]), want) << p;
+        ASSERT_EQ(Value(out[p]), want) << p;
     }
 }
 
 // What no program of the compiler uses is refused, not guessed.
 TEST(Rearrange, RefusesTheUnknown)
 {
-    struct {
-        uint32_t offset, value;
-        const char *name;
-    } cases[] = {
+    const Refusal refusals[] = {
         { RK3588_DPU_FEATURE_MODE_CFG, 0x2001fe5, "NONALIGN" },
         { RK3588_DPU_FEATURE_MODE_CFG, 0x040001e5, "RGP_TYPE" },
         { RK3588_DPU_DATA_CUBE_HEIGHT, 5 << 22, "MINMAX_CTL" },
@@ -264,14 +283,11 @@ TEST(Rearrange, RefusesTheUnknown)
         { RK3588_DPU_RDMA_SRC_DMA_CFG, 0x3249, "UNPOOLING" },
     };
 
-    for (auto &c : cases) {
+    for (const Refusal &refusal : refusals) {
         FakeHost host;
-        TaskRunner task = Copy(host, 4, 4, 16);
+        TaskRunner task = Copy(host, { .width = 4, .height = 4, .channels = 16 });
 
-        task.set(c.offset, c.value);
-        EXPECT_EQ(task.run(), RKNPU_TASK_UNIMP) << c.name;
-        ASSERT_FALSE(task.reports.empty()) << c.name;
-        EXPECT_NE(task.reports[0].find(c.name), std::string::npos) << task.reports[0];
+        ExpectRefused(task, refusal);
     }
 }
 
