@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "tensorflow/lite/delegates/external/external_delegate.h"
 
 /*
@@ -79,8 +80,18 @@ bool runner_open(struct runner *r, const void *bytes, size_t size, const char *d
     return true;
 }
 
+/*
+ * rocket (7.3) lets go of a job's buffers in a worker of the scheduler, after the program has seen
+ * the result, and warns in drm_mm_takedown() when the program has closed the device before. Nothing
+ * tells when the worker is through.
+ */
+#define LAST_JOB_US 50000
+
 void runner_close(struct runner *r)
 {
+    if (r->delegate) {
+        usleep(LAST_JOB_US);
+    }
     if (r->interpreter) {
         TfLiteInterpreterDelete(r->interpreter);
     }
