@@ -97,22 +97,25 @@ static void random_requant(Case *c)
 
 static void make_case(Case *c)
 {
+    bool pointwise = draw(0, 2) == 0; /* whole groups with one OW, as most tasks are */
+
     c->channels = 16 * draw(1, MAX_CHANNELS / 16);
     c->depth = c->channels > 16 ? c->channels : 4 * draw(1, 4);
-    c->height = draw(1, 3);
-    c->width = draw(1, 3);
+    c->height = pointwise ? 1 : draw(1, 3);
+    c->width = pointwise ? 1 : draw(1, 3);
     c->stride = draw(1, 3);
     c->dilation = draw(1, 2);
-    c->pixels = draw(1, (COLUMNS - 5) / 3 < MAX_PIXELS ? (COLUMNS - 5) / 3 : MAX_PIXELS);
+    c->pixels = draw(pointwise ? 25 : 1,
+                     (COLUMNS - 5) / 3 < MAX_PIXELS ? (COLUMNS - 5) / 3 : MAX_PIXELS);
     c->columns = (c->pixels - 1) * c->stride + (c->width - 1) * c->dilation + 1;
-    c->kernels = c->in_memory = draw(1, KERNELS);
+    c->kernels = c->in_memory = pointwise ? KERNELS : draw(1, KERNELS);
     c->fused = draw(0, 3);
     c->unpacked = c->depth % 32 == 0 && draw(0, 1);
     random_bytes(c->input, sizeof(c->input));
     random_bytes(c->weights, sizeof(c->weights));
     random_bytes(c->operand, sizeof(c->operand));
     for (unsigned k = 0; k < KERNELS; k++) {
-        c->ow[k] = (int)draw(0, 255) - 128;
+        c->ow[k] = pointwise && k ? c->ow[0] : (int)draw(0, 255) - 128;
     }
     random_requant(c);
     if (c->requant.ops == 0 && draw(0, 3) == 0) { /* the largest sums */

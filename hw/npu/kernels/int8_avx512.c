@@ -230,6 +230,16 @@ INLINE __m512i round_single(const Single *s, __m512i acc)
     return _mm512_sub_epi32(_mm512_castps_si512(v), _mm512_set1_epi32(RKNPU_REQUANT_MAGIC_BITS));
 }
 
+/* Four pixels' rounded values to bytes. */
+INLINE __m512i pack_four(const __m512i *v)
+{
+    const __m512i by_pixel =
+        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    __m512i a = _mm512_packs_epi32(v[0], v[1]), b = _mm512_packs_epi32(v[2], v[3]);
+
+    return _mm512_permutexvar_epi32(by_pixel, _mm512_packs_epi16(a, b));
+}
+
 /* Four pixels are packed and stored together. */
 INLINE void finish_single(const RknpuInt8Output *out, unsigned half, const __m512i *acc,
                           unsigned pixel, const unsigned pixels)
@@ -241,18 +251,19 @@ INLINE void finish_single(const RknpuInt8Output *out, unsigned half, const __m51
         .truncate = r->truncate,
         .bias = _mm512_loadu_si512(r->bias + out->channel + half * RKNPU_INT8_LANES),
     };
-    const __m512i by_pixel =
-        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     uint8_t *to = out->bytes[half] + (size_t)pixel * RKNPU_INT8_LANES;
     unsigned p = 0;
 
 #pragma GCC unroll 2
     for (; p + 4 <= pixels; p += 4) {
-        __m512i a = _mm512_packs_epi32(round_single(&s, acc[p]), round_single(&s, acc[p + 1]));
-        __m512i b = _mm512_packs_epi32(round_single(&s, acc[p + 2]), round_single(&s, acc[p + 3]));
+        const __m512i v[4] = {
+            round_single(&s, acc[p]),
+            round_single(&s, acc[p + 1]),
+            round_single(&s, acc[p + 2]),
+            round_single(&s, acc[p + 3]),
+        };
 
-        _mm512_storeu_si512(to + p * RKNPU_INT8_LANES,
-                            _mm512_permutexvar_epi32(by_pixel, _mm512_packs_epi16(a, b)));
+        _mm512_storeu_si512(to + p * RKNPU_INT8_LANES, pack_four(v));
     }
 #pragma GCC unroll 4
     for (; p < pixels; p++) {
@@ -372,6 +383,26 @@ typedef struct Fetch {
     size_t step; /* asking for a line several times costs less than counting */
 } Fetch;
 
+/* Four channels of a tile's pixels, at `x`, with their weights. */
+INLINE void multiply_quad(const RknpuInt8Direct *d, const uint8_t *w, const uint8_t *x,
+                          const unsigned pixels, __m512i *lo, __m512i *hi, Fetch *fetch)
+{
+    const __m512i w0 = _mm512_loadu_si512(w), w1 = _mm512_loadu_si512(w + 64);
+    const size_t step = d->pixel_step;
+
+    _mm_prefetch(fetch->at, _MM_HINT_T1);
+    fetch->at += fetch->step;
+#pragma GCC unroll 8
+    for (unsigned p = 0; p < pixels; p++) {
+        const __m512i four = quad(p < 3   ? x + p * step
+                                  : p < 6 ? x + 3 * step + (p - 3) * step
+                                          : x + 6 * step + (p - 6) * step);
+
+        lo[p] = _mm512_dpbusd_epi32(lo[p], w0, four);
+        hi[p] = _mm512_dpbusd_epi32(hi[p], w1, four);
+    }
+}
+
 INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels, Fetch *fetch)
 {
     const size_t step = d->pixel_step;
@@ -391,27 +422,110 @@ INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels
         const uint8_t *tap = d->rows[ky] + pixel * step;
 
         for (unsigned kx = 0; kx < d->kernel_width; kx++, tap += d->tap_step) {
-            const uint8_t *a = tap, *b = tap + 3 * step, *c = tap + 6 * step;
-
-            for (unsigned i = 0; i < d->depth; i += 4, a += 4, b += 4, c += 4, w += 4 * GROUP) {
-                const __m512i w0 = _mm512_loadu_si512(w), w1 = _mm512_loadu_si512(w + 64);
-
-                _mm_prefetch(fetch->at, _MM_HINT_T1);
-                fetch->at += fetch->step;
-#pragma GCC unroll 8
-                for (unsigned p = 0; p < pixels; p++) {
-                    const __m512i x = quad(p < 3   ? a + p * step
-                                           : p < 6 ? b + (p - 3) * step
-                                                   : c + (p - 6) * step);
-
-                    lo[p] = _mm512_dpbusd_epi32(lo[p], w0, x);
-                    hi[p] = _mm512_dpbusd_epi32(hi[p], w1, x);
-                }
+            for (unsigned i = 0; i < d->depth; i += 4, w += 4 * GROUP) {
+                multiply_quad(d, w, tap + i, pixels, lo, hi, fetch);
             }
         }
     }
     finish(&d->out, 0, lo, pixel, pixels, GROUP);
     finish(&d->out, 1, hi, pixel, pixels, GROUP);
+}
+
+/*
+ * A pointwise tile of few channels spends a fifth of its time on what follows the multiply-adds. So
+ * it leaves its sums here, and the next tile finishes them between its own multiply-adds: a step,
+ * which is four pixels of one half, every 16 channels. One OW for all kernels, as tasks mostly have
+ * it, makes the term of a pixel's inputs one number.
+ */
+typedef struct Waiting {
+    __m512i acc[2][TILE];
+    int32_t terms[TILE]; /* what the sums of inputs count for */
+    uint8_t *to[2];
+    __mmask16 there[TILE / 4]; /* which of four pixels there are */
+    Single single;
+} Waiting;
+
+#define WAITING_DEPTH  64         /* channels during which all of Waiting is finished */
+#define WAITING_PIXELS (4 * TILE) /* fewer gain too little: nothing waits for the first tile */
+
+static bool may_wait(const RknpuInt8Direct *d)
+{
+    bool pointwise = d->kernel_width == 1 && d->kernel_height == 1;
+
+    for (unsigned k = 1; k < GROUP; k++) {
+        if (d->ow[k] != d->ow[0]) {
+            return false;
+        }
+    }
+    return pointwise && d->depth >= WAITING_DEPTH && d->pixels >= WAITING_PIXELS &&
+           is_single(&d->out) && !d->out.requant->truncate && d->out.bytes[0] && d->out.bytes[1];
+}
+
+/* One of the four steps. */
+INLINE void finish_four(const Waiting *w, unsigned step)
+{
+    const unsigned half = step / 2, first = step % 2 * 4;
+    __m512i v[4];
+
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < 4; i++) {
+        const __m512i term = _mm512_set1_epi32(w->terms[first + i]);
+
+        v[i] = round_single(&w->single, _mm512_add_epi32(w->acc[half][first + i], term));
+    }
+    _mm512_mask_storeu_epi32(w->to[half] + first * RKNPU_INT8_LANES, w->there[step % 2],
+                             pack_four(v));
+}
+
+INLINE void waiting_tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels,
+                         Fetch *fetch, Waiting *waiting)
+{
+    const uint8_t *w = d->weights, *x = d->rows[0] + pixel * d->pixel_step;
+    __m512i lo[TILE], hi[TILE];
+    unsigned i = 0;
+
+#pragma GCC unroll 8
+    for (unsigned p = 0; p < pixels; p++) {
+        lo[p] = first_value(&d->out, 0);
+        hi[p] = first_value(&d->out, 1);
+    }
+#pragma GCC unroll 4
+    for (unsigned step = 0; step < 4; step++) {
+        finish_four(waiting, step);
+#pragma GCC unroll 4
+        for (unsigned end = i + WAITING_DEPTH / 4; i < end; i += 4, w += 4 * GROUP) {
+            multiply_quad(d, w, x + i, pixels, lo, hi, fetch);
+        }
+    }
+    for (; i < d->depth; i += 4, w += 4 * GROUP) {
+        multiply_quad(d, w, x + i, pixels, lo, hi, fetch);
+    }
+#pragma GCC unroll 8
+    for (unsigned p = 0; p < pixels; p++) {
+        waiting->acc[0][p] = lo[p];
+        waiting->acc[1][p] = hi[p];
+        waiting->terms[p] = d->sums[pixel + p] * (d->ow[0] - 128);
+    }
+    waiting->to[0] = d->out.bytes[0] + (size_t)pixel * RKNPU_INT8_LANES;
+    waiting->to[1] = d->out.bytes[1] + (size_t)pixel * RKNPU_INT8_LANES;
+    waiting->there[0] = pixels < 4 ? (1u << 4 * pixels) - 1 : 0xffff;
+    waiting->there[1] = pixels < 4 ? 0 : (1u << 4 * (pixels - 4)) - 1;
+}
+
+static void direct_waiting(const RknpuInt8Direct *d, Fetch fetch)
+{
+    Waiting waiting = {
+        .to = { d->out.bytes[0], d->out.bytes[1] },
+        .single = {
+            .scale = _mm512_set1_ps((float)d->out.requant->scale),
+            .offset = _mm512_set1_ps((float)d->out.requant->offset + RKNPU_REQUANT_MAGIC),
+        },
+    };
+
+    RKNPU_FOR_TILES(TILE, waiting_tile, d, &fetch, &waiting)
+    for (unsigned step = 0; step < 4; step++) {
+        finish_four(&waiting, step);
+    }
 }
 
 static void direct(const RknpuInt8Direct *d)
@@ -420,6 +534,10 @@ static void direct(const RknpuInt8Direct *d)
         (d->pixels + TILE - 1) / TILE * (size_t)d->kernel_height * d->kernel_width * d->depth / 4;
     Fetch fetch = { .at = (const char *)d->next, .step = d->next_bytes / turns + 1 };
 
+    if (may_wait(d)) {
+        direct_waiting(d, fetch);
+        return;
+    }
     RKNPU_FOR_TILES(TILE, tile, d, &fetch)
 }
 
