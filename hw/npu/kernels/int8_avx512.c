@@ -231,11 +231,11 @@ INLINE __m512i round_single(const Single *s, __m512i acc)
 }
 
 /* Four pixels' rounded values to bytes. */
-INLINE __m512i pack_four(const __m512i *v)
+INLINE __m512i pack_four(__m512i v0, __m512i v1, __m512i v2, __m512i v3)
 {
     const __m512i by_pixel =
         _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    __m512i a = _mm512_packs_epi32(v[0], v[1]), b = _mm512_packs_epi32(v[2], v[3]);
+    __m512i a = _mm512_packs_epi32(v0, v1), b = _mm512_packs_epi32(v2, v3);
 
     return _mm512_permutexvar_epi32(by_pixel, _mm512_packs_epi16(a, b));
 }
@@ -256,14 +256,9 @@ INLINE void finish_single(const RknpuInt8Output *out, unsigned half, const __m51
 
 #pragma GCC unroll 2
     for (; p + 4 <= pixels; p += 4) {
-        const __m512i v[4] = {
-            round_single(&s, acc[p]),
-            round_single(&s, acc[p + 1]),
-            round_single(&s, acc[p + 2]),
-            round_single(&s, acc[p + 3]),
-        };
-
-        _mm512_storeu_si512(to + p * RKNPU_INT8_LANES, pack_four(v));
+        _mm512_storeu_si512(to + p * RKNPU_INT8_LANES,
+                            pack_four(round_single(&s, acc[p]), round_single(&s, acc[p + 1]),
+                                      round_single(&s, acc[p + 2]), round_single(&s, acc[p + 3])));
     }
 #pragma GCC unroll 4
     for (; p < pixels; p++) {
@@ -474,7 +469,7 @@ INLINE void finish_four(const Waiting *w, unsigned step)
         v[i] = round_single(&w->single, _mm512_add_epi32(w->acc[half][first + i], term));
     }
     _mm512_mask_storeu_epi32(w->to[half] + first * RKNPU_INT8_LANES, w->there[step % 2],
-                             pack_four(v));
+                             pack_four(v[0], v[1], v[2], v[3]));
 }
 
 INLINE void waiting_tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels,
@@ -647,7 +642,9 @@ INLINE void three_taps(__m512i *acc, const uint8_t *x, const int16_t *w, const u
     }
 }
 
-INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const unsigned pixels)
+/* `adjacent`: three taps over pixels side by side, known before the loops. */
+INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const unsigned pixels,
+                           const bool adjacent)
 {
     const bool three = d->kernel_width == 3 && d->tap_step == PAIR_BYTES;
     const int16_t *w = d->weights;
@@ -660,7 +657,7 @@ INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const un
     for (unsigned r = 0; r < d->row_pairs; r++, w += d->kernel_width * 2 * RKNPU_INT8_LANES) {
         const uint8_t *x = (const uint8_t *)d->pairs[r] + pixel * d->pixel_step;
 
-        if (three && d->pixel_step == PAIR_BYTES) {
+        if (adjacent) {
             three_taps(acc, x, w, pixels, 1);
         } else if (three && d->pixel_step == 2 * PAIR_BYTES) {
             three_taps(acc, x, w, pixels, 2);
@@ -673,7 +670,11 @@ INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const un
 
 static void depthwise(const RknpuInt8Depthwise *d)
 {
-    RKNPU_FOR_TILES(TILE, depthwise_tile, d)
+    if (d->kernel_width == 3 && d->tap_step == PAIR_BYTES && d->pixel_step == PAIR_BYTES) {
+        RKNPU_FOR_TILES(TILE, depthwise_tile, d, true)
+    } else {
+        RKNPU_FOR_TILES(TILE, depthwise_tile, d, false)
+    }
 }
 
 const RknpuInt8Kernels rknpu_int8_avx512 = {
