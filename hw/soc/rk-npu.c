@@ -16,12 +16,12 @@
 #include "qemu/error-report.h"
 #include "qemu/lockable.h"
 #include "qemu/log.h"
-#include "qemu/main-loop.h"
 #include "qemu/rcu.h"
 #include "qemu/timer.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "exec/memory.h"
+#include "hw/core/cpu.h"
 #include "hw/irq.h"
 #include "hw/qdev-properties.h"
 #include "hw/sysbus.h"
@@ -66,7 +66,7 @@ struct RkNpu {
     const RknpuChip *chip;
     RknpuNpu *model;
     AddressSpace as;
-    QEMUBH *irq_bh;
+    bool irq_queued; /* atomic: a CPU is to look at the lines */
     VMChangeStateEntry *vm_change;
     bool paused;
     RkNpuCore core[RKNPU_MAX_CORES];
@@ -83,13 +83,19 @@ static void rk_npu_update_irq(RkNpuCore *core)
     qemu_set_irq(core->irq, core->mmu_irq || rknpu_irq_level(core->npu->model, core->index));
 }
 
-static void rk_npu_irq_bh(void *opaque)
+static void rk_npu_update_irqs(RkNpu *s)
 {
-    RkNpu *s = opaque;
-
     for (unsigned i = 0; i < s->chip->cores; i++) {
         rk_npu_update_irq(&s->core[i]);
     }
+}
+
+static void rk_npu_irq_work(CPUState *cpu, run_on_cpu_data data)
+{
+    RkNpu *s = data.host_ptr;
+
+    qatomic_xchg(&s->irq_queued, false); /* and not after the look at the lines */
+    rk_npu_update_irqs(s);
 }
 
 static void rk_npu_set_mmu_irq(void *opaque, int n, int level)
@@ -173,7 +179,10 @@ static void rk_npu_irq(void *opaque, unsigned index)
 {
     RkNpu *s = opaque;
 
-    qemu_bh_schedule(s->irq_bh);
+    /* A CPU has to wake anyway; QEMU's main loop would be one more thread on the way. */
+    if (!qatomic_xchg(&s->irq_queued, true)) {
+        async_run_on_cpu(first_cpu, rk_npu_irq_work, RUN_ON_CPU_HOST_PTR(s));
+    }
 }
 
 static int64_t rk_npu_now(void *opaque)
@@ -370,7 +379,7 @@ static void rk_npu_reset_enter(Object *obj, ResetType type)
 
 static void rk_npu_reset_hold(Object *obj, ResetType type)
 {
-    rk_npu_irq_bh(RK_NPU(obj));
+    rk_npu_update_irqs(RK_NPU(obj));
 }
 
 static void rk_npu_pause(RkNpu *s)
@@ -385,6 +394,7 @@ static void rk_npu_vm_change(void *opaque, bool running, RunState state)
 
     if (running && s->paused) {
         s->paused = false;
+        rk_npu_update_irqs(s); /* a snapshot may have come between a job's end and its line */
         rknpu_resume(s->model);
     } else if (!running && !s->paused) {
         rk_npu_pause(s);
@@ -557,7 +567,6 @@ static void rk_npu_realize(DeviceState *dev, Error **errp)
     qdev_init_gpio_in_named(dev, rk_npu_set_mmu_irq, RK_NPU_MMU_IRQ,
                             s->chip->cores * RKNPU_MAX_MMU_BANKS);
     address_space_init(&s->as, s->memory, TYPE_RK_NPU);
-    s->irq_bh = qemu_bh_new(rk_npu_irq_bh, s);
     s->model = rknpu_new(s->chip, &rk_npu_host, s, &s->config);
     for (unsigned i = 0; i < s->chip->cores; i++) {
         if (!rk_npu_realize_core(s, i, errp)) {
@@ -574,7 +583,6 @@ static void rk_npu_unrealize(DeviceState *dev)
 
     g_clear_pointer(&s->vm_change, qemu_del_vm_change_state_handler);
     g_clear_pointer(&s->model, rknpu_free);
-    g_clear_pointer(&s->irq_bh, qemu_bh_delete);
     address_space_destroy(&s->as);
     g_clear_pointer(&s->log, fclose);
 }
