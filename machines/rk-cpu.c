@@ -5,16 +5,19 @@
  * Boot firmware of the chips (TF-A BL31) serves PSCI, SMCCC 1.1 and SCMI to SMCs. QEMU emulates
  * PSCI in the CPU. What is missing is answered here, one level above, by the exception entry of a
  * subclass, so that QEMU itself stays as it is. Everything else falls through to PSCI, which
- * answers NOT_SUPPORTED to what it does not know.
+ * answers NOT_SUPPORTED to what it does not know. The subclass also saves EL2's timers, which
+ * QEMU's CPU does not: a kernel in EL2 would never hear its tick again.
  *
  * Facts: Arm DEN 0028 (SMCCC), sections 7.2 and 7.3; DEN 0022 (PSCI), PSCI_FEATURES. Linux rings
  * SCMI only when firmware reports SMCCC 1.1 or later (arm_smccc_1_1_invoke()).
  */
 #include "qemu/osdep.h"
+#include "qapi/error.h"
 #include "cpu.h"
 #include "accel/tcg/cpu-ops.h"
 #include "hw/qdev-properties.h"
 #include "hw/soc/rk-scmi.h"
+#include "migration/vmstate.h"
 #include "rk-cpu.h"
 
 typedef struct RkCpu {
@@ -25,6 +28,7 @@ typedef struct RkCpu {
 
 static TCGCPUOps rk_cpu_tcg_ops;
 static void (*arm_do_interrupt)(CPUState *cs);
+static DeviceRealize arm_realize;
 
 #define SMCCC_VERSION       0x80000000
 #define SMCCC_ARCH_FEATURES 0x80000001
@@ -74,6 +78,27 @@ static void rk_cpu_do_interrupt(CPUState *cs)
     }
 }
 
+static const VMStateDescription vmstate_rk_cpu = {
+    .name = "rk-cpu",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_TIMER_PTR(gt_timer[GTIMER_HYP], ARMCPU),
+        VMSTATE_TIMER_PTR(gt_timer[GTIMER_HYPVIRT], ARMCPU),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+static void rk_cpu_realize(DeviceState *dev, Error **errp)
+{
+    ERRP_GUARD();
+
+    arm_realize(dev, errp);
+    if (!*errp) {
+        vmstate_register(NULL, CPU(dev)->cpu_index, &vmstate_rk_cpu, ARM_CPU(dev));
+    }
+}
+
 static const Property rk_cpu_properties[] = {
     DEFINE_PROP_LINK("scmi", RkCpu, scmi, TYPE_RK_SCMI, RkScmi *),
 };
@@ -82,6 +107,7 @@ static void rk_cpu_class_init(ObjectClass *oc, void *data)
 {
     CPUClass *cc = CPU_CLASS(oc);
 
+    device_class_set_parent_realize(DEVICE_CLASS(oc), rk_cpu_realize, &arm_realize);
     if (!arm_do_interrupt) {
         rk_cpu_tcg_ops = *cc->tcg_ops;
         arm_do_interrupt = rk_cpu_tcg_ops.do_interrupt;
