@@ -24,6 +24,7 @@
 #include <glib.h>
 
 #include "../guest-tests/linux/init-protocol.h"
+#include "report.h"
 
 #define DEFAULT_RUNS 5
 #define MAX_RUNS 100
@@ -143,20 +144,6 @@ static bool boot_once(const Command *command, double seconds[TIMES])
     return ok;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, unsigned count)
-{
-    qsort(values, count, sizeof(*values), compare);
-    return count % 2 ? values[count / 2]
-                     : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
 static bool measure(const Command *commands, unsigned runs, double result[TIMES][2])
 {
     double all[TIMES][2][MAX_RUNS];
@@ -173,25 +160,13 @@ static bool measure(const Command *commands, unsigned runs, double result[TIMES]
         }
     }
     for (unsigned t = 0; t < TIMES; t++) {
-        result[t][0] = median(all[t][0], runs);
-        result[t][1] = median(all[t][1], runs);
+        result[t][0] = bench_median(all[t][0], runs);
+        result[t][1] = bench_median(all[t][1], runs);
     }
     return true;
 }
 
-static void print_result(const char *name, unsigned cpus, const double result[2], FILE *json)
-{
-    double ratio = result[0] / result[1];
-
-    printf("%-24s %u CPU%-2s %-8s %6.2f s   " REFERENCE " %6.2f s   ratio %.2f\n", name, cpus,
-           cpus > 1 ? "s" : "", machines[0], result[0], result[1], ratio);
-    fprintf(json, "%s  {\"name\": \"%s, %u CPU%s\", \"value\": %.3f, \"unit\": \"s\", "
-            "\"reference\": \"" REFERENCE "\", \"reference_value\": %.3f, \"ratio\": %.3f}",
-            ftell(json) > 2 ? ",\n" : "", name, cpus, cpus > 1 ? "s" : "", result[0], result[1],
-            ratio);
-}
-
-static bool bench_cpus(const char *emu, unsigned cpus, unsigned runs, FILE *json)
+static bool bench_cpus(const char *emu, unsigned cpus, unsigned runs, BenchReport *report)
 {
     Command commands[2] = { 0 };
     double result[TIMES][2];
@@ -203,7 +178,10 @@ static bool bench_cpus(const char *emu, unsigned cpus, unsigned runs, FILE *json
         ok = measure(commands, runs, result);
     }
     for (unsigned t = 0; ok && t < TIMES; t++) {
-        print_result(time_names[t], cpus, result[t], json);
+        g_autofree char *name =
+            g_strdup_printf("%s, %u CPU%s", time_names[t], cpus, cpus > 1 ? "s" : "");
+
+        bench_report_add(report, name, result[t][0], "s", REFERENCE, result[t][1]);
     }
     command_clear(&commands[0]);
     command_clear(&commands[1]);
@@ -212,29 +190,13 @@ static bool bench_cpus(const char *emu, unsigned cpus, unsigned runs, FILE *json
 
 int main(int argc, char **argv)
 {
-    const char *build = g_getenv("RKNPU_BUILD") ? g_getenv("RKNPU_BUILD") : "build";
-    g_autofree char *emu = g_build_filename(build, "rknpu-emu", NULL);
-    g_autofree char *dir = g_build_filename(build, "bench", NULL);
-    g_autofree char *path = g_build_filename(dir, "boot.json", NULL);
-    guint64 runs = DEFAULT_RUNS;
+    unsigned runs = bench_runs(argc, argv, DEFAULT_RUNS, MAX_RUNS);
+    g_autofree char *emu = g_build_filename(bench_build(), "rknpu-emu", NULL);
+    BenchReport *report = bench_report_new("boot");
     bool ok = true;
-    FILE *json;
 
-    if (argc > 1 && (!g_ascii_string_to_unsigned(argv[1], 10, 1, MAX_RUNS, &runs, NULL))) {
-        fprintf(stderr, "boot: '%s' is no number of runs from 1 to %u\n", argv[1], MAX_RUNS);
-        return 2;
-    }
-    g_mkdir_with_parents(dir, 0755);
-    json = fopen(path, "w");
-    if (!json) {
-        fprintf(stderr, "boot: %s: %s\n", path, g_strerror(errno));
-        return 1;
-    }
-    fputs("[\n", json);
     for (size_t i = 0; ok && i < G_N_ELEMENTS(cpu_counts); i++) {
-        ok = bench_cpus(emu, cpu_counts[i], runs, json);
+        ok = bench_cpus(emu, cpu_counts[i], runs, report);
     }
-    fputs("\n]\n", json);
-    fclose(json);
-    return ok ? 0 : 1;
+    return bench_report_finish(report) || !ok;
 }

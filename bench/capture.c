@@ -6,13 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *bench_build(void)
-{
-    const char *build = g_getenv("RKNPU_BUILD");
-
-    return build ? build : "build";
-}
-
 static const char *last_part(const char *text)
 {
     size_t length = strlen(text);

@@ -5,9 +5,6 @@
 
 #include <stdbool.h>
 
-/* Folder of the build: $RKNPU_BUILD, or "build". */
-const char *bench_build(void);
-
 /*
  * Runs the command (NULL-terminated words) for at most `seconds`. True when its status is 0; *out
  * and *err then hold what it wrote (free with g_free; `err` may be NULL: passed on). False: said on

@@ -11,10 +11,16 @@ struct BenchReport {
     GString *json;
 };
 
-BenchReport *bench_report_new(const char *name)
+const char *bench_build(void)
 {
     const char *build = g_getenv("RKNPU_BUILD");
-    g_autofree char *folder = g_build_filename(build ? build : "build", "bench", NULL);
+
+    return build ? build : "build";
+}
+
+BenchReport *bench_report_new(const char *name)
+{
+    g_autofree char *folder = g_build_filename(bench_build(), "bench", NULL);
     g_autofree char *file = g_strdup_printf("%s.json", name);
     BenchReport *report = g_new0(BenchReport, 1);
 
@@ -100,5 +106,5 @@ static int compare(const void *a, const void *b)
 double bench_median(double *values, size_t n)
 {
     qsort(values, n, sizeof(*values), compare);
-    return values[n / 2];
+    return (values[n / 2] + values[(n - 1) / 2]) / 2;
 }

@@ -8,7 +8,10 @@
 
 typedef struct BenchReport BenchReport;
 
-/* Writes to $RKNPU_BUILD/bench/NAME.json (RKNPU_BUILD defaults to "build"). Never fails. */
+/* Folder of the build: $RKNPU_BUILD, or "build". */
+const char *bench_build(void);
+
+/* Writes to bench/NAME.json in the build folder. Never fails. */
 BenchReport *bench_report_new(const char *name);
 
 /*

@@ -57,26 +57,15 @@ static void emit_conv(Program *p)
     emit(p, RK3588_DPU_RDMA_ERDMA_CFG, 1);
 }
 
-static uint64_t ticks(void)
-{
-    uint64_t now;
-
-    __asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(now));
-    return now;
-}
-
 static uint32_t nanoseconds(uint64_t t)
 {
-    uint64_t frequency;
-
-    __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(frequency));
-    return (uint32_t)(t * 1000000000 / frequency);
+    return (uint32_t)(t * 1000000000 / (ticks_of_ms(1) * 1000));
 }
 
 /* True when the line of core 0 is high at the GIC; false after a second. */
 static bool wait_for_interrupt(void)
 {
-    uint64_t end = ticks() + 1000000000ull / (nanoseconds(1000) / 1000);
+    uint64_t end = ticks() + ticks_of_ms(1000);
 
     do {
         if (read32(GICD_ISPENDR + (32 + NPU_SPI) / 32 * 4) >> (32 + NPU_SPI) % 32 & 1) {

@@ -126,7 +126,7 @@ void mmu_write(unsigned core, unsigned bank, uint32_t offset, uint32_t value)
     npu_write(core, board_mmu[core][bank] + offset, value);
 }
 
-static uint64_t ticks(void)
+uint64_t ticks(void)
 {
     uint64_t now;
 
@@ -134,7 +134,7 @@ static uint64_t ticks(void)
     return now;
 }
 
-static uint64_t ticks_of_ms(unsigned ms)
+uint64_t ticks_of_ms(unsigned ms)
 {
     uint64_t frequency;
 

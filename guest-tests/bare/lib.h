@@ -43,6 +43,10 @@ void npu_write(unsigned core, uint32_t offset, uint32_t value);
 uint32_t mmu_read(unsigned core, unsigned bank, uint32_t offset);
 void mmu_write(unsigned core, unsigned bank, uint32_t offset, uint32_t value);
 
+/* The generic timer, and how far it counts in `ms`. */
+uint64_t ticks(void);
+uint64_t ticks_of_ms(unsigned ms);
+
 /* Waits up to `ms` until (register & mask) == value; false when the time is over. */
 bool npu_wait(unsigned core, uint32_t offset, uint32_t mask, uint32_t value, unsigned ms);
 void delay_ms(unsigned ms);

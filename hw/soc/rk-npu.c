@@ -10,7 +10,7 @@
  * alike (Linux drivers/iommu/rockchip-iommu.c writes every bank of a node).
  *
  * Threads: the model computes on worker threads without the big lock. Its callbacks here (map,
- * unmap, irq, event) never take that lock; the interrupt line is moved by a bottom half.
+ * unmap, irq, event) never take that lock; the interrupt line is moved by work of a CPU's thread.
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
@@ -50,7 +50,7 @@ typedef struct RkNpuCore {
     bool unpowered;     /* the domain is off */
     uint32_t unclocked; /* bit n: clock line n is gated */
     uint32_t in_reset;  /* bit n: reset line n is asserted */
-    RknpuCoreState state; /* while a snapshot is saved or loaded */
+    RknpuCoreState state; /* the model's, when a snapshot or a reset needs to see it */
 } RkNpuCore;
 
 struct RkNpu {
@@ -304,12 +304,10 @@ static void rk_npu_core_reset(RkNpuCore *core, const char *why)
     rk_npu_update_irq(core);
 }
 
-static bool rk_npu_job_active(const RkNpuCore *core)
+static bool rk_npu_job_active(RkNpuCore *core)
 {
-    g_autofree RknpuCoreState *st = g_new0(RknpuCoreState, 1);
-
-    rknpu_get_state(core->npu->model, core->index, st);
-    return st->job_active;
+    rknpu_get_state(core->npu->model, core->index, &core->state);
+    return core->state.job_active;
 }
 
 static void rk_npu_update_access(RkNpuCore *core)
