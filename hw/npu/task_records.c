@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * DPU stages of the RK3576. A stage does what its reader fetches for it (DPU_RDMA BRDMA_CFG,
- * NRDMA_CFG): operands a channel in records (DATA_USE), or one of each for all channels; add A,
- * multiply by C, and B feeds the sum of inputs. The multiplier's two shifts are in a word of their
- * own in memory. Activations are clamp pairs.
+ * NRDMA_CFG): operands a channel in records (DATA_USE) at one address, and behind another what all
+ * channels share: the ALU's operand, the multiplier's and the multiplier's two shifts. Add A,
+ * multiply by C, and B feeds the sum of inputs. Activations are clamp pairs.
  *
  * Facts: board logs in gahingwoo/linux-rk3576-npu; programs that rknn-toolkit2 2.5.0 makes of one
  * network for this chip and for the RK3588; docs/hardware-notes.md, "RK3576".
@@ -16,10 +16,12 @@ enum {
     BS_ALGORITHM_SHIFT = 16,
     SHIFT_WORD_MASK = 0x3f,
     SHIFT_WORD_NEGATIVE_AT = 8,
-    /* BRDMA_CFG, NRDMA_CFG: one operand for all channels */
-    SCALAR_ALU = 1u << 1,
-    SCALAR_MUL = 1u << 3,
-    SCALAR_MUL_BEHIND_ALU = 0x20, /* bytes from the ALU's operand to the multiplier's */
+    /* BRDMA_CFG, NRDMA_CFG: what all channels share; absent members are left out */
+    SHARED_ALU = 1u << 1,
+    SHARED_MUL = 1u << 3,
+    SHARED_SHIFTS = 1u << 4,
+    SHARED_ALU_BYTES = 0x20,
+    SHARED_MUL_BYTES = 0x10,
     /* EW_CFG */
     EW_DIV = 1u << 3,
     EW_MUL_SRC_MEMORY = 1u << 4,
@@ -35,17 +37,17 @@ enum {
 
 /* Where one of the two like stages, BS and BN, has its fields. */
 typedef struct StageFields {
-    RknpuFieldId cfg, prelu, use, scalars, base, shifts, min0, max0, min1, max1;
+    RknpuFieldId cfg, prelu, use, shared, base, shared_base, min0, max0, min1, max1;
 } StageFields;
 
 static const StageFields bs_fields = {
-    RKNPU_F_BS_CFG,         RKNPU_F_BS_MUL_PRELU,   RKNPU_F_BRDMA_DATA_USE, RKNPU_F_BRDMA_SCALARS,
-    RKNPU_F_BS_BASE_ADDR,   RKNPU_F_BS_SHIFT_ADDR,  RKNPU_F_BS_CLAMP_MIN_0, RKNPU_F_BS_CLAMP_MAX_0,
+    RKNPU_F_BS_CFG,         RKNPU_F_BS_MUL_PRELU,   RKNPU_F_BRDMA_DATA_USE, RKNPU_F_BRDMA_SHARED,
+    RKNPU_F_BS_BASE_ADDR,   RKNPU_F_BS_SHARED_ADDR,  RKNPU_F_BS_CLAMP_MIN_0, RKNPU_F_BS_CLAMP_MAX_0,
     RKNPU_F_BS_CLAMP_MIN_1, RKNPU_F_BS_CLAMP_MAX_1,
 };
 static const StageFields bn_fields = {
-    RKNPU_F_BN_CFG,         RKNPU_F_BN_MUL_PRELU,   RKNPU_F_NRDMA_DATA_USE, RKNPU_F_NRDMA_SCALARS,
-    RKNPU_F_BN_BASE_ADDR,   RKNPU_F_BN_SHIFT_ADDR,  RKNPU_F_BN_CLAMP_MIN_0, RKNPU_F_BN_CLAMP_MAX_0,
+    RKNPU_F_BN_CFG,         RKNPU_F_BN_MUL_PRELU,   RKNPU_F_NRDMA_DATA_USE, RKNPU_F_NRDMA_SHARED,
+    RKNPU_F_BN_BASE_ADDR,   RKNPU_F_BN_SHARED_ADDR,  RKNPU_F_BN_CLAMP_MIN_0, RKNPU_F_BN_CLAMP_MAX_0,
     RKNPU_F_BN_CLAMP_MIN_1, RKNPU_F_BN_CLAMP_MAX_1,
 };
 
@@ -80,40 +82,38 @@ static bool read_operand(const RknpuJob *job, uint32_t at, uint8_t *to, unsigned
     return true;
 }
 
-/* [5:0] shift of products of values >= 0, [13:8] of values < 0; the rest of the word has no effect.
+/*
+ * The operands of all channels, in the registers' place: the ALU's 32 bits, the multiplier's 16,
+ * the shifts: [5:0] of products of values >= 0, [13:8] of values < 0; the rest has no effect.
  */
-static bool read_shifts(const RknpuJob *job, RknpuFieldId id, RknpuStage *stage)
+static bool read_shared(const RknpuJob *job, unsigned shared, uint32_t at, RknpuStage *stage)
 {
     uint8_t word[4];
 
-    if (!read_operand(job, rknpu_address(job, id), word, sizeof(word))) {
-        return false;
-    }
-    stage->shift = word[0] & SHIFT_WORD_MASK;
-    stage->shift_negative = word[SHIFT_WORD_NEGATIVE_AT / 8] & SHIFT_WORD_MASK;
-    return true;
-}
-
-/* Operands that all channels share: the ALU's 32 bits, the multiplier's 16. */
-static bool read_scalars(const RknpuJob *job, unsigned scalars, RknpuStage *stage)
-{
-    uint32_t at = stage->stream.base;
-    uint8_t word[4];
-
-    if (scalars & SCALAR_ALU) {
+    if (shared & SHARED_ALU) {
         if (!read_operand(job, at, word, sizeof(word))) {
             return false;
         }
         stage->alu = true;
+        stage->alu_from_memory = false;
         stage->alu_operand = word[0] | word[1] << 8 | word[2] << 16 | (uint32_t)word[3] << 24;
-        at += SCALAR_MUL_BEHIND_ALU;
+        at += SHARED_ALU_BYTES;
     }
-    if (scalars & SCALAR_MUL) {
+    if (shared & SHARED_MUL) {
         if (!read_operand(job, at, word, 2)) {
             return false;
         }
         stage->mul = true;
+        stage->mul_from_memory = false;
         stage->mul_operand = word[0] | word[1] << 8;
+        at += SHARED_MUL_BYTES;
+    }
+    if (shared & SHARED_SHIFTS) {
+        if (!read_operand(job, at, word, sizeof(word))) {
+            return false;
+        }
+        stage->shift = word[0] & SHIFT_WORD_MASK;
+        stage->shift_negative = word[SHIFT_WORD_NEGATIVE_AT / 8] & SHIFT_WORD_MASK;
     }
     return true;
 }
@@ -122,7 +122,7 @@ static RknpuTaskResult decode_stage(const RknpuJob *job, const StageFields *f, b
                                     RknpuStage *stage)
 {
     bool reader = job->unit_mask & RKNPU_UNIT_DPU_RDMA;
-    unsigned scalars = reader ? (unsigned)rknpu_field(job, f->scalars) : 0;
+    unsigned shared = reader ? (unsigned)rknpu_field(job, f->shared) : 0;
 
     stage->stream.use = reader ? (unsigned)rknpu_field(job, f->use) : 0;
     stage->stream.base = rknpu_address(job, f->base);
@@ -136,14 +136,7 @@ static RknpuTaskResult decode_stage(const RknpuJob *job, const StageFields *f, b
     stage->alu_minus = (rknpu_field(job, f->cfg) >> BS_ALGORITHM_SHIFT & 15) == RKNPU_ALU_MINUS;
     stage->mul_round = job->config->round_mul;
     stage->prelu = rknpu_field(job, f->prelu);
-    if ((scalars & (SCALAR_ALU | SCALAR_MUL)) && stage->stream.use) {
-        return rknpu_unimplemented(job, "DPU_RDMA BRDMA_CFG with a scalar beside a stream",
-                                   rknpu_field(job, f->scalars));
-    }
-    if (!read_scalars(job, scalars, stage)) {
-        return RKNPU_TASK_READ_FAULT;
-    }
-    if (stage->mul && !floating && !read_shifts(job, f->shifts, stage)) {
+    if (!read_shared(job, shared, rknpu_address(job, f->shared_base), stage)) {
         return RKNPU_TASK_READ_FAULT;
     }
     return RKNPU_TASK_OK;

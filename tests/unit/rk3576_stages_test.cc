@@ -15,8 +15,8 @@
 namespace
 {
 
-constexpr uint32_t kA = 0x100000, kB = 0x200000, kConst = 0x280000, kOut = 0x300000,
-                   kShifts = kConst + 0x30;
+constexpr uint32_t kA = 0x100000, kB = 0x200000, kStream = 0x270000, kConst = 0x280000,
+                   kOut = 0x300000;
 constexpr uint32_t kNoLow = 0x80000000, kNoHigh = 0x7fffffff;
 constexpr unsigned kPixels = 40, kValues = kPixels * 8;
 
@@ -59,10 +59,10 @@ TaskRunner Fp16Task(FakeHost &host)
     task.set(RK3576_DPU_RDMA_DATA_CUBE_WIDTH, kPixels - 1);
     task.set(RK3576_DPU_RDMA_DATA_CUBE_CHANNEL, 7);
     task.set(RK3576_DPU_RDMA_SRC_BASE_ADDR, kA);
-    task.set(RK3576_DPU_RDMA_BS_BASE_ADDR, kConst);
-    task.set(RK3576_DPU_RDMA_BS_SHIFT_ADDR, kShifts);
-    task.set(RK3576_DPU_RDMA_BN_BASE_ADDR, kConst);
-    task.set(RK3576_DPU_RDMA_BN_SHIFT_ADDR, kShifts);
+    task.set(RK3576_DPU_RDMA_BS_BASE_ADDR, kStream);
+    task.set(RK3576_DPU_RDMA_BS_SHARED_ADDR, kConst);
+    task.set(RK3576_DPU_RDMA_BN_BASE_ADDR, kStream);
+    task.set(RK3576_DPU_RDMA_BN_SHARED_ADDR, kConst);
     task.set(RK3576_DPU_RDMA_ERDMA_CFG, 0x41);
     task.set(RK3576_DPU_RDMA_EW_BASE_ADDR, kB);
     task.set(RK3576_DPU_RDMA_EW_SURF_STRIDE, kPixels);
@@ -143,7 +143,8 @@ TEST_F(Rk3576Dpu, FloatingClamps)
     }
 }
 
-// BRDMA_CFG: one operand for all channels (neg, leaky relu, add of a number), or one a channel.
+// BRDMA_CFG: one operand for all channels (neg, leaky relu, add of a number) at the address of what
+// they share, one a channel at the other, or both (conv_leaky).
 TEST_F(Rk3576Dpu, OperandsOfBs)
 {
     struct {
@@ -158,23 +159,29 @@ TEST_F(Rk3576Dpu, OperandsOfBs)
           [&](float x, unsigned c) { return x < 0 ? x * Value(b[c]) : x; } },
         { "add number", 0x100012, 2, 2, [](float x, unsigned) { return x + 0.5f; } },
         { "add", 0x100092, 2, 0x100, [](float x, unsigned c) { return x + 0.25f * (float)c; } },
+        { "bias, leaky", 0x100092, 4, 0x108,
+          [](float x, unsigned c) { return std::abs(x + 0.25f * (float)c); } },
     };
 
     for (auto &c : cases) {
         TaskRunner task = Fp16Task(host);
-        std::vector<float> numbers = { 0.5f };
+        std::vector<float> quarters(8);
 
         SCOPED_TRACE(c.name);
+        for (unsigned i = 0; i < 8; i++) {
+            quarters[i] = 0.25f * (float)i;
+        }
         if (c.brdma == 0x400) {
-            host.put(kConst, std::vector<uint16_t>(b.begin(), b.begin() + 8));
-        } else if (c.brdma & 8) {
+            host.put(kStream, std::vector<uint16_t>(b.begin(), b.begin() + 8));
+        }
+        if (c.brdma & 8) {
             host.put(kConst, std::vector<uint16_t>{ Half(-1), 0xffff });
-        } else {
-            for (unsigned i = 0; c.brdma == 0x100 && i < 8; i++) {
-                numbers.resize(8);
-                numbers[i] = 0.25f * (float)i;
-            }
-            host.put(kConst, numbers);
+        }
+        if (c.brdma & 2) {
+            host.put(kConst, std::vector<float>{ 0.5f });
+        }
+        if (c.brdma & 0x100) {
+            host.put(kStream, quarters);
         }
         task.set(RK3576_DPU_BS_CFG, c.cfg);
         task.set(RK3576_DPU_BS_OW_SRC, c.prelu);
@@ -345,7 +352,7 @@ TEST(Rk3576Float, Convolution)
     }
     host.put(kA, in); // [surface][pixel][8]
     host.put(kB, weights);
-    host.put(kConst, bias);
+    host.put(kStream, bias);
     task.set(RK3576_CNA_CONV_CON1, 0x200120);
     task.set(RK3576_CNA_CONV_CON3, 9);
     task.set(RK3576_CNA_WEIGHT_SIZE0, kK * kC * 2);

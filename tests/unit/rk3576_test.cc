@@ -300,7 +300,7 @@ class LayerRun
         task.set(RK3576_DPU_SURFACE_ADD, Atoms() * Surface() - OutWidth() * OutRows());
         task.set(RK3576_DPU_RDMA_BRDMA_CFG, l_.depthwise ? 0x510 : 0x710);
         task.set(RK3576_DPU_RDMA_BS_BASE_ADDR, kRecords);
-        task.set(RK3576_DPU_RDMA_BS_SHIFT_ADDR, kShifts);
+        task.set(RK3576_DPU_RDMA_BS_SHARED_ADDR, kShifts);
         task.set(RK3576_DPU_RDMA_ERDMA_CFG, 0x41);
     }
 
