@@ -29,6 +29,9 @@ RknpuTaskResult rknpu_decode_flying(const RknpuJob *job, RknpuTask *task);
 RknpuTaskResult rknpu_decode_rearrange(const RknpuJob *job, RknpuTask *task);
 RknpuTaskResult rknpu_decode_pool(const RknpuJob *job, RknpuPool *pool);
 
+/* The distance of the writer's passes, when its rows are known. */
+void rknpu_decode_pass_pitch(const RknpuJob *job, RknpuOutput *out);
+
 /* EW's operand from memory: fills source and cube; ERDMA off: the stage passes its input on. */
 RknpuTaskResult rknpu_decode_ew_source(const RknpuJob *job, RknpuType proc, RknpuEw *ew);
 

@@ -12,8 +12,9 @@
 #include "task.h"
 
 #define ATOM     16
-#define PASS     8  /* atoms of a pass of a transposed output */
+#define RUN      8  /* pixels that are packed at a time */
 #define MAX_LANE 16 /* elements of an atom */
+#define MAX_PASS 16 /* atoms of a pass */
 
 typedef struct Mover {
     RknpuJob *job;
@@ -94,7 +95,8 @@ static uint32_t place(const Mover *m, uint64_t n, unsigned e)
 
 /*
  * TP_ORG_EN: blocks of as many atoms of the stream as an atom has elements are turned, so pixels
- * become elements. A position of the writer takes eight atoms; a block of bytes fills two.
+ * become elements. A position of the writer takes the atoms of a pass; a block of bytes fills one
+ * or two.
  */
 static bool turn_block(Mover *m, uint64_t block)
 {
@@ -105,12 +107,14 @@ static bool turn_block(Mover *m, uint64_t block)
         return false;
     }
     for (unsigned lane = 0; lane < m->lanes; lane++) {
-        uint64_t n = block * (m->lanes / PASS) + lane / PASS;
+        uint64_t atom = block * m->lanes + lane;
 
         for (unsigned p = 0; p < m->lanes; p++) {
             memcpy(out + p * size, in + p * ATOM + lane * size, size);
         }
-        if (!write_bytes(m, place(m, n, lane % PASS), out, ATOM)) {
+        if (!write_bytes(m,
+                         place(m, atom / m->out->pass_atoms, (unsigned)(atom % m->out->pass_atoms)),
+                         out, ATOM)) {
             return false;
         }
     }
@@ -132,7 +136,7 @@ static bool turn(Mover *m)
 /* TP_EN: the pixels of a row become the atoms of one position of the writer. */
 static bool spread_rows(Mover *m)
 {
-    uint8_t row[PASS * ATOM];
+    uint8_t row[MAX_PASS * ATOM];
 
     for (unsigned s = 0; s < m->surfaces; s++) {
         for (unsigned y = 0; y < m->in->height; y++) {
@@ -192,8 +196,8 @@ static bool enlarge(Mover *m)
 static bool largest(Mover *m, uint64_t first, unsigned count, uint8_t *packed)
 {
     unsigned channels = MIN(m->out->original_channels, m->in->channels);
-    uint8_t pixels[PASS * ATOM];
-    float best[PASS];
+    uint8_t pixels[RUN * ATOM];
+    float best[RUN];
 
     for (unsigned c = 0; c < channels; c++) {
         if (c % m->in->atom == 0 && !read_pixels(m, c / m->in->atom, first, count, pixels)) {
@@ -217,9 +221,9 @@ static bool pack(Mover *m)
     unsigned size = m->task->element_bytes;
     uint32_t at = m->out->base;
 
-    for (uint64_t first = 0; first < m->pixels; first += PASS) {
-        unsigned count = (unsigned)MIN((uint64_t)PASS, m->pixels - first);
-        uint8_t pixels[PASS * ATOM], packed[PASS * 4];
+    for (uint64_t first = 0; first < m->pixels; first += RUN) {
+        unsigned count = (unsigned)MIN((uint64_t)RUN, m->pixels - first);
+        uint8_t pixels[RUN * ATOM], packed[RUN * 4];
 
         if (m->task->rearrange == RKNPU_REARRANGE_MAXIMUM) {
             if (!largest(m, first, count, packed)) {
@@ -239,6 +243,77 @@ static bool pack(Mover *m)
         at += count * size;
     }
     return true;
+}
+
+/* The writer of bytes without gaps: a line at a time, filled up to whole atoms. */
+typedef struct Lines {
+    Mover *m;
+    uint8_t *line;
+    unsigned filled;
+    uint64_t atoms; /* written so far */
+} Lines;
+
+static bool flush_line(Lines *l)
+{
+    const RknpuTask *task = l->m->task;
+    uint64_t atoms = (l->filled + ATOM - 1) / ATOM;
+    uint64_t left = task->line_atoms > l->atoms ? task->line_atoms - l->atoms : 0;
+    bool ok;
+
+    atoms = MIN(atoms, left);
+    memset(l->line + l->filled, 0, ATOM);
+    ok = write_bytes(l->m, l->m->out->base + (uint32_t)(l->atoms * ATOM), l->line, atoms * ATOM);
+    l->atoms += atoms;
+    l->filled = 0;
+    return ok;
+}
+
+static bool put_bytes(Lines *l, const uint8_t *bytes, unsigned len)
+{
+    while (len) {
+        unsigned n = MIN(len, l->m->task->line_bytes - l->filled);
+
+        memcpy(l->line + l->filled, bytes, n);
+        l->filled += n;
+        bytes += n;
+        len -= n;
+        if (l->filled == l->m->task->line_bytes && !flush_line(l)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool write_lines(Mover *m, uint8_t *line)
+{
+    Lines l = { .m = m, .line = line };
+
+    for (unsigned s = 0; s < m->surfaces; s++) {
+        for (uint64_t first = 0; first < m->pixels && l.atoms < m->task->line_atoms; first += RUN) {
+            unsigned count = (unsigned)MIN((uint64_t)RUN, m->pixels - first);
+            bool last = first + count == m->pixels;
+            uint8_t pixels[RUN * ATOM];
+
+            if (!read_pixels(m, s, first, count, pixels) ||
+                !put_bytes(&l, pixels,
+                           last ? (count - 1) * ATOM + m->task->last_bytes : count * ATOM)) {
+                return false;
+            }
+        }
+    }
+    return l.filled == 0 || flush_line(&l);
+}
+
+static bool lines(Mover *m)
+{
+    g_autofree uint8_t *line = g_try_malloc((size_t)m->task->line_bytes + ATOM);
+
+    if (!line) {
+        rknpu_report(m->job, RKNPU_EVENT_GUEST_ERROR, m->task->line_bytes,
+                     "DPU LINE_BYTES: no memory for a line of %u bytes", m->task->line_bytes);
+        return fail(m, RKNPU_TASK_INVALID);
+    }
+    return write_lines(m, line);
 }
 
 RknpuTaskResult rknpu_rearrange_run(RknpuJob *job, const RknpuTask *task)
@@ -263,6 +338,9 @@ RknpuTaskResult rknpu_rearrange_run(RknpuJob *job, const RknpuTask *task)
         break;
     case RKNPU_REARRANGE_ENLARGE:
         enlarge(&m);
+        break;
+    case RKNPU_REARRANGE_LINES:
+        lines(&m);
         break;
     default:
         pack(&m);

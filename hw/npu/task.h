@@ -303,6 +303,7 @@ typedef enum RknpuRearrange {
     RKNPU_REARRANGE_ENLARGE, /* each pixel several times, along and down */
     RKNPU_REARRANGE_PACK,    /* the first element of each pixel, without gaps */
     RKNPU_REARRANGE_MAXIMUM, /* the largest channel of each pixel, without gaps */
+    RKNPU_REARRANGE_LINES,   /* bytes without gaps, cut into lines that begin at atoms */
 } RknpuRearrange;
 
 typedef struct RknpuTask {
@@ -312,6 +313,9 @@ typedef struct RknpuTask {
     RknpuRearrange rearrange;      /* FLYING */
     unsigned element_bytes;        /* TURN, PACK, MAXIMUM: 1 or 2 */
     unsigned enlarge_x, enlarge_y; /* ENLARGE */
+    unsigned last_bytes;           /* LINES: that count of a surface's last atom */
+    unsigned line_bytes;           /* LINES */
+    uint64_t line_atoms;           /* LINES: most that are written */
     RknpuDpu dpu;                  /* CONV and FLYING */
     RknpuPool pool;                /* POOL, and when pool_follows */
     bool pool_follows; /* CONV and FLYING: the DPU's output goes to the PPU, not to memory */

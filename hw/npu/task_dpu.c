@@ -297,12 +297,26 @@ static void decode_split(const RknpuJob *job, RknpuOutput *out)
     uint64_t pixels = (uint64_t)out->width * out->height;
     uint64_t computed = (uint64_t)rknpu_field(job, RKNPU_F_CUBE_CHANNEL);
 
+    if (!rknpu_has_field(job->chip, RKNPU_F_WDMA_CHANNEL)) {
+        channels = computed; /* RK3576 cuts the pixels of a surface alone */
+    }
     if ((width == out->width && height == out->height) ||
         width * height * channels != pixels * computed) {
         return;
     }
     out->split_width = (unsigned)width;
     out->split_height = (unsigned)height;
+}
+
+void rknpu_decode_pass_pitch(const RknpuJob *job, RknpuOutput *out)
+{
+    unsigned width = out->split_width ? out->split_width : out->width;
+    unsigned height = out->split_width ? out->split_height : out->height;
+
+    out->pass_pitch = rknpu_field(job, RKNPU_F_SURFACE_ADD);
+    if (job->chip->surface_add == RKNPU_SURFACE_ADD_FROM_END) {
+        out->pass_pitch += (height - 1) * out->line_pitch + (int64_t)width * RKNPU_ATOM_BYTES;
+    }
 }
 
 static RknpuTaskResult decode_output(const RknpuJob *job, RknpuType proc, RknpuOutput *out)
@@ -335,10 +349,7 @@ static RknpuTaskResult decode_output(const RknpuJob *job, RknpuType proc, RknpuO
     decode_split(job, out);
     out->line_pitch = (out->split_width ? out->split_width : out->width) * RKNPU_ATOM_BYTES;
     out->line_pitch += rknpu_field(job, RKNPU_F_NOTCH) * RKNPU_ATOM_BYTES;
-    out->pass_pitch = rknpu_field(job, RKNPU_F_SURFACE_ADD);
-    if (job->chip->surface_add == RKNPU_SURFACE_ADD_FROM_END) {
-        out->pass_pitch += (int64_t)out->width * out->height * RKNPU_ATOM_BYTES;
-    }
+    rknpu_decode_pass_pitch(job, out);
     return RKNPU_TASK_OK;
 }
 

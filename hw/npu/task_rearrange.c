@@ -2,6 +2,9 @@
 /*
  * Registers of a DPU-only task -> does it rearrange, and how. Bits that no program of Rockchip's
  * compiler uses in this way, and stages that would compute on the moved data, are refused.
+ *
+ * The RK3588 has a bit for each way. The RK3576 has one field for the writer's part, OUTPUT_TURN;
+ * what its values do follows from the programs that one network becomes for either chip.
  */
 #include "decode.h"
 
@@ -10,6 +13,13 @@ enum {
     RGP_BYTE = 2,   /* RGP_TYPE: size of the element that is kept */
     RGP_HALF_WORD = 3,
     MINMAX_MAXIMUM = 7, /* MINMAX_CTL: on, maximum, values without their index */
+    /* RK3576 */
+    OUTPUT_TURN_NONE = 0,
+    OUTPUT_TURN_PACKED = 1,
+    OUTPUT_TURN_BYTES = 2,
+    OUTPUT_TURN_SPREAD = 3,
+    OUTPUT_TURN_HALF_WORDS = 6,
+    MINMAX_MAXIMUM_76 = 0x25,
 };
 
 static bool identity(const RknpuDpu *dpu)
@@ -26,15 +36,20 @@ static void take_writer_rows(const RknpuJob *job, RknpuOutput *out)
     out->split_width = (unsigned)rknpu_field(job, RKNPU_F_WDMA_WIDTH);
     out->split_height = (unsigned)rknpu_field(job, RKNPU_F_WDMA_HEIGHT);
     out->line_pitch = (out->split_width + rknpu_field(job, RKNPU_F_NOTCH)) * RKNPU_ATOM_BYTES;
+    rknpu_decode_pass_pitch(job, out);
 }
 
-static RknpuTaskResult decode_turn(const RknpuJob *job, RknpuTask *task)
+/* A block of a transposed output is as many atoms as an atom has elements; a pass takes them all,
+ * or eight. */
+static RknpuTaskResult decode_turn(const RknpuJob *job, RknpuTask *task, unsigned element_bytes)
 {
+    unsigned atoms = task->dpu.out.pass_atoms;
+
     task->rearrange = RKNPU_REARRANGE_TURN;
-    task->element_bytes = rknpu_field(job, RKNPU_F_TP_PRECISION) ? 2 : 1;
+    task->element_bytes = element_bytes;
     take_writer_rows(job, &task->dpu.out);
-    if (task->dpu.out.pass_atoms != PASS_ATOMS) {
-        return rknpu_unimplemented(job, "DPU BS_OW_CFG TP_ORG_EN", task->dpu.out.pass_atoms);
+    if (atoms != PASS_ATOMS && atoms != RKNPU_ATOM_BYTES / element_bytes) {
+        return rknpu_unimplemented(job, "DPU BS_OW_CFG TP_ORG_EN", atoms);
     }
     return RKNPU_TASK_OK;
 }
@@ -92,6 +107,61 @@ static RknpuTaskResult decode_maximum(const RknpuJob *job, RknpuTask *task)
     return RKNPU_TASK_OK;
 }
 
+/* RK3576: ORIG_CHANNEL is not a count here; 16-bit integers are searched too. */
+static RknpuTaskResult decode_maximum_76(const RknpuJob *job, RknpuTask *task)
+{
+    int64_t control = rknpu_field(job, RKNPU_F_MINMAX_CTL);
+    RknpuType type = task->flying.type;
+
+    task->rearrange = RKNPU_REARRANGE_MAXIMUM;
+    task->element_bytes = 2;
+    task->dpu.out.original_channels = task->flying.channels;
+    if (control != MINMAX_MAXIMUM_76 || rknpu_field(job, RKNPU_F_LINE_BYTES) ||
+        (type != RKNPU_FP16 && type != RKNPU_INT16) || task->dpu.out.type != type) {
+        return rknpu_unimplemented(job, "DPU DATA_CUBE_HEIGHT MINMAX_CTL", control);
+    }
+    return RKNPU_TASK_OK;
+}
+
+/* RK3576: atoms become bytes without gaps; lines of LINE_BYTES of them begin at atoms. */
+static RknpuTaskResult decode_lines(const RknpuJob *job, RknpuTask *task)
+{
+    int64_t bytes = rknpu_field(job, RKNPU_F_LINE_BYTES);
+
+    task->rearrange = RKNPU_REARRANGE_LINES;
+    task->last_bytes =
+        rknpu_field(job, RKNPU_F_RGP_TYPE) ? rknpu_field(job, RKNPU_F_RGP_TYPE) : RKNPU_ATOM_BYTES;
+    task->line_bytes = bytes ? (unsigned)bytes : RKNPU_ATOM_BYTES;
+    task->line_atoms = (uint64_t)rknpu_field(job, RKNPU_F_SURF_LEN);
+    return RKNPU_TASK_OK;
+}
+
+/* RK3576: by OUTPUT_TURN. */
+static RknpuTaskResult decode_kind_76(const RknpuJob *job, RknpuTask *task)
+{
+    int64_t turn = rknpu_field(job, RKNPU_F_OUTPUT_TURN);
+    bool packed = rknpu_field(job, RKNPU_F_DPU_NONALIGN);
+
+    if (packed != (turn == OUTPUT_TURN_PACKED)) {
+        return rknpu_unimplemented(job, "DPU BS_OW_CFG OUTPUT_TURN", turn);
+    }
+    switch (turn) {
+    case OUTPUT_TURN_PACKED:
+        return rknpu_field(job, RKNPU_F_MINMAX_CTL) ? decode_maximum_76(job, task)
+                                                    : decode_lines(job, task);
+    case OUTPUT_TURN_BYTES:
+        return decode_turn(job, task, 1);
+    case OUTPUT_TURN_SPREAD:
+        return decode_spread(job, task);
+    case OUTPUT_TURN_HALF_WORDS:
+        return decode_turn(job, task, 2);
+    case OUTPUT_TURN_NONE:
+        return RKNPU_TASK_OK;
+    default:
+        return rknpu_unimplemented(job, "DPU BS_OW_CFG OUTPUT_TURN", turn);
+    }
+}
+
 static RknpuTaskResult decode_kind(const RknpuJob *job, RknpuTask *task)
 {
     /* Of the reader of the main input, which convolutions do not use. */
@@ -108,7 +178,7 @@ static RknpuTaskResult decode_kind(const RknpuJob *job, RknpuTask *task)
         return decode_spread(job, task);
     }
     if (rknpu_field(job, RKNPU_F_TP_ORG_EN)) {
-        return decode_turn(job, task);
+        return decode_turn(job, task, rknpu_field(job, RKNPU_F_TP_PRECISION) ? 2 : 1);
     }
     if (rknpu_field(job, RKNPU_F_DPU_NONALIGN)) {
         return rknpu_unimplemented(job, "DPU FEATURE_MODE_CFG NONALIGN", 1);
@@ -118,7 +188,8 @@ static RknpuTaskResult decode_kind(const RknpuJob *job, RknpuTask *task)
 
 RknpuTaskResult rknpu_decode_rearrange(const RknpuJob *job, RknpuTask *task)
 {
-    RknpuTaskResult r = decode_kind(job, task);
+    RknpuTaskResult r = rknpu_has_field(job->chip, RKNPU_F_OUTPUT_TURN) ? decode_kind_76(job, task)
+                                                                        : decode_kind(job, task);
 
     if (r != RKNPU_TASK_OK || task->rearrange == RKNPU_REARRANGE_NONE) {
         return r;

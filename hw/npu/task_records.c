@@ -209,14 +209,6 @@ RknpuTaskResult rknpu_decode_records(const RknpuJob *job, RknpuTask *task)
     bool floating = rknpu_type_is_float(dpu->type);
     RknpuTaskResult r;
 
-    if (rknpu_field(job, RKNPU_F_OUTPUT_FORM)) {
-        return rknpu_unimplemented(job, "DPU FEATURE_MODE_CFG OUTPUT_FORM",
-                                   rknpu_field(job, RKNPU_F_OUTPUT_FORM));
-    }
-    if (rknpu_field(job, RKNPU_F_OUTPUT_TURN)) {
-        return rknpu_unimplemented(job, "DPU BS_OW_CFG OUTPUT_TURN",
-                                   rknpu_field(job, RKNPU_F_OUTPUT_TURN));
-    }
     r = decode_stage(job, &bs_fields, floating, &dpu->bs);
     if (r == RKNPU_TASK_OK) {
         r = decode_stage(job, &bn_fields, floating, &dpu->bn);

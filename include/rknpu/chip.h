@@ -62,7 +62,7 @@ typedef enum RknpuFeaturePitch {
 /* How the DPU finds the next pass of surfaces. */
 typedef enum RknpuSurfaceAdd {
     RKNPU_SURFACE_ADD_BYTES,    /* RK3588: SURFACE_ADD = distance of two passes, bytes */
-    /* RK3576: distance from the end of the pass's first surface, bytes */
+    /* RK3576: distance from the last atom's end in the pass's first surface, bytes */
     RKNPU_SURFACE_ADD_FROM_END,
 } RknpuSurfaceAdd;
 

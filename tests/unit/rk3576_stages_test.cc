@@ -397,8 +397,6 @@ TEST(Rk3576Float, Convolution)
 TEST_F(Rk3576Dpu, RefusesTheUnknown)
 {
     const Refusal refusals[] = {
-        { RK3576_DPU_FEATURE_MODE_CFG, 0x2000005, "OUTPUT_FORM" },
-        { RK3576_DPU_BS_OW_CFG, 0x327777, "OUTPUT_TURN" },
         { RK3576_DPU_EW_CFG, 0x0002c080, "EW_CFG operation" }, // add, then times a half
         { RK3576_DPU_EW_CFG, 0x1004140, "LUT_CFG" },
     };
