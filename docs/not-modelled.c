@@ -33,6 +33,7 @@ static const char *const modes[][2] = {
     { "DPU FEATURE_MODE_CFG TP_EN", "transposed output of rows longer than a pass" },
     { "DPU: rearranged output of a convolution or to the PPU", "transposed, regrouped, packed" },
     { "DPU stages in a task that rearranges", "arithmetic on what is moved" },
+    { "DPU OUT_CVT_OFFSET of a floating task", "offsets other than the 1 of tables' programs" },
     { "DPU_RDMA ERDMA_CFG DATA_MODE", "operands per channel and pixel at once" },
     { "DPU_RDMA SRC_DMA_CFG UNPOOLING", "unpooling other than repeating pixels" },
     { "PPU OPERATION_MODE_CFG INDEX_EN", "the index output of maximum pooling" },

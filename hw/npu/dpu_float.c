@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The DPU's stages for floating types (PROC_PRECISION fp16, bf16, fp32): values are fp32 from stage
- * to stage. ALU operands are fp32, multiplier operands fp16; shifts and the integer scale of the
- * two converters have no part in it (programs that run on boards leave them 0 or 1:
+ * to stage. ALU operands are fp32, multiplier operands fp16; shifts and EW's integer scale have no
+ * part in it, nor has OUT_CVT's on the RK3588 (programs that run on boards leave them 0 or 1:
  * mtx512/rk3588-npu, allbilly/rk3588). The LUT takes the nearest integer and gives an integer.
  *
  * Every operation is rounded once, so all hosts give the same bits. A NaN stays a NaN through min,
@@ -142,12 +142,13 @@ static bool run_ew(RknpuDpuState *dpu, const RknpuRun *run, float *values)
 }
 
 /*
- * OUT_CVT: value * 2^-MINUS_EXP. On the way to fp16 infinity and NaN are patterns like any other
- * there: their exponent goes down and they come out as 2^16 * 2^-k and (2^16 + 2^6) * 2^-k.
+ * OUT_CVT: value * scale * 2^-MINUS_EXP. On the way to fp16 infinity and NaN are patterns like any
+ * other there: their exponent goes down and they come out as 2^16 * 2^-k and (2^16 + 2^6) * 2^-k.
  * allbilly/rk3588's "cmpeq" is built on that (k = 1 turns NaN into 32800).
  */
 static float out_convert(const RknpuOutConvert *cvt, RknpuType type, float v)
 {
+    v *= cvt->float_scale;
     if (!cvt->minus_exp) {
         return v;
     }
@@ -159,10 +160,15 @@ static float out_convert(const RknpuOutConvert *cvt, RknpuType type, float v)
     return ldexpf(v, -(int)cvt->minus_exp);
 }
 
+static bool converts(const RknpuOutConvert *cvt)
+{
+    return cvt->minus_exp || cvt->float_scale != 1;
+}
+
 bool rknpu_dpu_float_stores_only(const RknpuDpu *d)
 {
     return !d->bs.active && !d->bn.active && !d->ew.active && !d->lut.active &&
-           !d->convert.minus_exp;
+           !converts(&d->convert);
 }
 
 RknpuTaskResult rknpu_dpu_float(RknpuDpuState *dpu, const RknpuRun *run, float *values)
@@ -182,7 +188,7 @@ RknpuTaskResult rknpu_dpu_float(RknpuDpuState *dpu, const RknpuRun *run, float *
     if (d->ew.active && !run_ew(dpu, run, values)) {
         return RKNPU_TASK_READ_FAULT;
     }
-    for (unsigned i = 0; d->convert.minus_exp && i < count; i++) {
+    for (unsigned i = 0; converts(&d->convert) && i < count; i++) {
         values[i] = out_convert(&d->convert, d->out.type, values[i]);
     }
     return rknpu_dpu_store_float(dpu, run, values) ? RKNPU_TASK_OK : RKNPU_TASK_WRITE_FAULT;

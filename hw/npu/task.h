@@ -226,7 +226,8 @@ typedef struct RknpuOutConvert {
     int32_t scale;
     int32_t offset;
     unsigned shift;
-    unsigned minus_exp; /* float path: value * 2^-minus_exp */
+    float float_scale;  /* float path: value * float_scale * 2^-minus_exp */
+    unsigned minus_exp;
     bool fp32_to_fp16;
     RknpuRound round;
 } RknpuOutConvert;

@@ -4,6 +4,7 @@
  * and the main input of a DPU-only task.
  */
 #include <glib.h>
+#include <math.h>
 #include "decode.h"
 
 /* Bits of BS_CFG, BN_CFG and (those marked) EW_CFG. */
@@ -234,8 +235,10 @@ static void decode_lut(const RknpuJob *job, RknpuLut *lut)
     lut->lo_shift_overflow = lo_shift >> 5 & 31;
 }
 
-static void decode_out_convert(const RknpuJob *job, RknpuOutConvert *cvt)
+static RknpuTaskResult decode_out_convert(const RknpuJob *job, RknpuDpu *dpu)
 {
+    RknpuOutConvert *cvt = &dpu->convert;
+
     cvt->add_first = rknpu_field(job, RKNPU_F_OUT_CVT_TYPE);
     cvt->scale = rknpu_field(job, RKNPU_F_OUT_CVT_SCALE);
     cvt->offset = rknpu_field(job, RKNPU_F_OUT_CVT_OFFSET);
@@ -243,6 +246,13 @@ static void decode_out_convert(const RknpuJob *job, RknpuOutConvert *cvt)
     cvt->minus_exp = rknpu_field(job, RKNPU_F_OUT_MINUS_EXP);
     cvt->fp32_to_fp16 = rknpu_field(job, RKNPU_F_FP32TOFP16_EN);
     cvt->round = rknpu_round_mode(job, RKNPU_F_OUT_CVT_ROUND, job->config->round_out);
+    cvt->float_scale =
+        job->chip->float_out_scale ? ldexpf((float)cvt->scale, -(int)cvt->shift) : 1.0f;
+    /* Behind tables the compiler writes 1 there, as near to no offset as it gets. */
+    if (rknpu_type_is_float(dpu->type) && cvt->offset != 0 && cvt->offset != 1) {
+        return rknpu_unimplemented(job, "DPU OUT_CVT_OFFSET of a floating task", cvt->offset);
+    }
+    return RKNPU_TASK_OK;
 }
 
 /*
@@ -297,9 +307,6 @@ static void decode_split(const RknpuJob *job, RknpuOutput *out)
     uint64_t pixels = (uint64_t)out->width * out->height;
     uint64_t computed = (uint64_t)rknpu_field(job, RKNPU_F_CUBE_CHANNEL);
 
-    if (!rknpu_has_field(job->chip, RKNPU_F_WDMA_CHANNEL)) {
-        channels = computed; /* RK3576 cuts the pixels of a surface alone */
-    }
     if ((width == out->width && height == out->height) ||
         width * height * channels != pixels * computed) {
         return;
@@ -375,8 +382,7 @@ RknpuTaskResult rknpu_decode_dpu(const RknpuJob *job, RknpuTask *task)
         r = decode_output(job, dpu->type, &dpu->out);
     }
     decode_lut(job, &dpu->lut);
-    decode_out_convert(job, &dpu->convert);
-    return r;
+    return r == RKNPU_TASK_OK ? decode_out_convert(job, dpu) : r;
 }
 
 /*

@@ -142,6 +142,9 @@ static RknpuTaskResult decode_kind_76(const RknpuJob *job, RknpuTask *task)
     int64_t turn = rknpu_field(job, RKNPU_F_OUTPUT_TURN);
     bool packed = rknpu_field(job, RKNPU_F_DPU_NONALIGN);
 
+    if (rknpu_field(job, RKNPU_F_UNPOOLING) && task->kind == RKNPU_TASK_FLYING) {
+        return decode_enlarge(job, task);
+    }
     if (packed != (turn == OUTPUT_TURN_PACKED)) {
         return rknpu_unimplemented(job, "DPU BS_OW_CFG OUTPUT_TURN", turn);
     }

@@ -116,6 +116,7 @@ typedef struct RknpuChip {
     RknpuDepthwiseWeights depthwise_weights;
     RknpuStageCoding stages;
     RknpuPackedPixels packed_pixels;
+    bool float_out_scale; /* OUT_CVT's scale and shift serve floating tasks too */
     uint32_t lut_access; /* offset of LUT_ACCESS_CFG, LUT_ACCESS_DATA follows; 0: unknown */
     const RknpuField *fields;     /* RKNPU_FIELDS entries */
     const struct RknpuRegRow *reg_rows; /* rknpu/regs.h */

@@ -333,10 +333,47 @@ TEST(Rk3576Rearrange, LargestChannel)
     }
 }
 
+// nearest resize: each pixel twice along, and a pass's two atoms are two rows.
+TEST(Rk3576Rearrange, Enlarge)
+{
+    constexpr unsigned kW = 10, kH = 12;
+    FakeHost host;
+    auto in = Numbers<uint32_t>(kW * kH * 4);
+    TaskRunner task =
+        Move{
+            .width = kW,
+            .height = kH,
+            .channels = 4,
+            .bs_ow_cfg = 0x20111,
+            .writer_width = 2 * kW,
+            .writer_height = kH,
+            .notch = 2 * kW,
+            .surface_stride = 2 * kW,
+            .surface_add = 2 * kW,
+            .data_format = 0x40000002,
+            .rdma_mode = 0x20049,
+        }
+            .runner(host);
+
+    task.set(RK3576_DPU_DATA_CUBE_WIDTH, 2 * kW - 1);
+    task.set(RK3576_DPU_DATA_CUBE_CHANNEL, 7);
+    task.set(RK3576_DPU_ORIG_CHANNEL, 7 << 16 | 0x700);
+    task.set(RK3576_DPU_RDMA_SRC_DMA_CFG, 0x1249);
+    host.put(kIn, in);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK) << task.first_report();
+    auto out = host.get<uint32_t>(kOut, 4 * kW * kH * 4);
+    for (unsigned i = 0; i < out.size(); i++) {
+        unsigned y = i / 4 / (2 * kW), x = i / 4 % (2 * kW);
+
+        ASSERT_EQ(out[i], in[(y / 2 * kW + x / 2) * 4 + i % 4]) << i;
+    }
+}
+
 TEST(Rk3576Rearrange, RefusesTheUnknown)
 {
     const Refusal refusals[] = {
         { RK3576_DPU_BS_OW_CFG, 4u << 20, "OUTPUT_TURN" },
+        { RK3576_DPU_RDMA_SRC_DMA_CFG, 0x3249, "UNPOOLING" },
         { RK3576_DPU_BS_OW_CFG, 1u << 20, "OUTPUT_TURN" },        // without NONALIGN
         { RK3576_DPU_BS_OW_CFG, 2u << 20 | 0x3333, "TP_ORG_EN" }, // passes of 4 atoms
         { RK3576_DPU_BS_OW_CFG, 3u << 20 | 0x3333, "TP_EN" },     // 8 pixels to 4 atoms

@@ -268,6 +268,66 @@ TEST_F(Rk3576Dpu, LookUp)
     }
 }
 
+// softplus: what the table gives is scaled behind it; the 1 in OUT_CVT_OFFSET adds nothing.
+TEST_F(Rk3576Dpu, OutputScale)
+{
+    TaskRunner task = Fp16Task(host);
+
+    task.set(RK3576_DPU_OUT_CVT_OFFSET, 1);
+    task.set(RK3576_DPU_OUT_CVT_SCALE, 0x164fe);
+    task.set(RK3576_DPU_OUT_CVT_SHIFT, 0xf00c);
+    Check(task, [](float x, float, unsigned) { return (float)(x * 0x64fe * std::ldexp(1, -27)); });
+}
+
+// Two transposed convolutions' worth of a bilinear resize: the writer cuts the convolution's pixels
+// into passes of a row each, which then lie two rows apart.
+TEST(Rk3576Float, ConvolutionByRows)
+{
+    constexpr unsigned kW = 10, kH = 12;
+    FakeHost host;
+    TaskRunner task = Fp16Task(host);
+    auto in = RandomHalves(16 * kW * kH, -1, 1, 7);
+    std::vector<uint16_t> weights(16 * 16);
+
+    for (unsigned k = 0; k < 16; k++) {
+        weights[k * 16 + k] = Half(1);
+    }
+    host.put(kA, in);
+    host.put(kB, weights);
+    task.job.unit_mask = RKNPU_UNIT_CNA | RKNPU_UNIT_CORE | RKNPU_UNIT_DPU | RKNPU_UNIT_DPU_RDMA;
+    task.set(RK3576_CNA_CONV_CON1, 0x200120);
+    task.set(RK3576_CNA_CONV_CON3, 9);
+    task.set(RK3576_CNA_WEIGHT_SIZE0, 512);
+    task.set(RK3576_CNA_WEIGHT_SIZE1, 32);
+    task.set(RK3576_CNA_WEIGHT_SIZE2, 15);
+    task.set(RK3576_CNA_DATA_SIZE1, 15);
+    task.set(RK3576_CNA_DATA_SIZE0, (kW - 1) << 16 | (kH - 1));
+    task.set(RK3576_CNA_FC_DATA_SIZE0, (kW - 1) << 16 | (kH - 1));
+    task.set(RK3576_CNA_CVT_CON0, 0xb);
+    task.set(RK3576_CNA_FEATURE_DATA_ADDR, kA);
+    task.set(RK3576_CNA_DMA_CON1, 4 * kW);
+    task.set(RK3576_CNA_DMA_CON2, kW * kH);
+    task.set(RK3576_CNA_DCOMP_ADDR0, kB);
+    task.set(RK3576_CORE_MISC_CFG, 0x10000200);
+    task.set(RK3576_DPU_FEATURE_MODE_CFG, 0x40000004);
+    task.set(RK3576_DPU_DST_SURF_STRIDE, 480);
+    task.set(RK3576_DPU_DATA_CUBE_WIDTH, kW - 1);
+    task.set(RK3576_DPU_DATA_CUBE_HEIGHT, kH - 1);
+    task.set(RK3576_DPU_DATA_CUBE_NOTCH_ADDR, 1);
+    task.set(RK3576_DPU_DATA_CUBE_CHANNEL, 15);
+    task.set(RK3576_DPU_ORIG_CHANNEL, (kH * 16 - 1) << 16 | 0x300);
+    task.set(RK3576_DPU_WDMA_SIZE_1, (kW - 1) << 16);
+    task.set(RK3576_DPU_BS_OW_CFG, 0x21111);
+    task.set(RK3576_DPU_SURFACE_ADD, 21);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK) << task.first_report();
+    auto out = host.get<uint16_t>(kOut, 2 * 480 * 8);
+    for (unsigned i = 0; i < in.size(); i++) {
+        unsigned s = i / 8 / (kW * kH), y = i / 8 / kW % kH, x = i / 8 % kW;
+
+        ASSERT_EQ(out[(s * 480 + y * 40 + x * 2) * 8 + i % 8], in[i]) << i;
+    }
+}
+
 // The compiler pads a maximum with -128 here and lists the multiples of the pad value for averages.
 TEST(Rk3576Ppu, MaximumAndAverage)
 {
@@ -399,6 +459,7 @@ TEST_F(Rk3576Dpu, RefusesTheUnknown)
     const Refusal refusals[] = {
         { RK3576_DPU_EW_CFG, 0x0002c080, "EW_CFG operation" }, // add, then times a half
         { RK3576_DPU_EW_CFG, 0x1004140, "LUT_CFG" },
+        { RK3576_DPU_OUT_CVT_OFFSET, 2, "OUT_CVT_OFFSET" },
     };
 
     for (const Refusal &refusal : refusals) {
