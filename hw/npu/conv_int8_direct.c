@@ -4,6 +4,7 @@
  *
  *   for each strip of the output (its input stays in the second cache)
  *       stage the strip's input: pixels with all channels side by side, padding filled in
+ *           (pointwise layers mostly need not)
  *       for each group of kernels (its weights stay in the first cache)
  *           pack the weights, unless an earlier strip has
  *           for each row: kernels->direct() writes output bytes, or accumulators for dpu.c
@@ -33,9 +34,11 @@ typedef struct Direct {
     unsigned strip_columns, strip_rows;
     uintptr_t next; /* where the weights of the group after the packed one should lie */
     size_t next_bytes;
-    bool keep_weights; /* all groups stay packed from strip to strip */
-    bool packed;       /* they are */
-    bool unpacked;     /* for direct_unpacked() */
+    bool keep_weights;    /* all groups stay packed from strip to strip */
+    bool packed;          /* they are */
+    bool unpacked;        /* for direct_unpacked() */
+    bool in_place;        /* the kernels read the strip's input where it lies: nothing is staged */
+    const uint8_t **rows; /* of input under a row of output; in place: its surfaces */
     uint8_t *staged, *weights;
     int32_t *acc;
     int32_t *pixel_sums;              /* of the channels of each staged pixel */
@@ -187,9 +190,40 @@ static bool prepare(Direct *d)
     return d->weights && d->staged && (d->c->fused || d->acc) && allocate_sums(d);
 }
 
+/* Whether no byte of the output lies between the first and the last of the input. */
+static bool is_apart(const Direct *d)
+{
+    const RknpuCube *cube = &d->conv->input;
+    const RknpuOutput *out = &d->c->out;
+    uint32_t from = rknpu_cube_address(cube, 0, 0, 0), to = rknpu_output_address(out, 0, 0, 0);
+    uint32_t last_from =
+        rknpu_cube_address(cube, d->surfaces - 1, cube->height - 1, cube->width - 1);
+    uint32_t last_to = rknpu_output_address(out, d->out.atoms - 1, out->height - 1, out->width - 1);
+
+    return to - from > last_from - from && from - to > last_to - to;
+}
+
+/*
+ * Pointwise layers can read memory as it is: a pixel of a surface is one atom, and the surfaces are
+ * for the kernels like the rows of a tall window. Sets that stage bytes can do that.
+ */
+static bool may_stay_in_place(const Direct *d)
+{
+    const RknpuConv *conv = d->conv;
+
+    return d->kernels->sum_atoms && !d->unpacked && d->depth == conv->tap_channels &&
+           conv->kernel_width == 1 && conv->kernel_height == 1 && conv->stride_x == 1 &&
+           conv->stride_y == 1 && d->in.plain && d->in.layout == RKNPU_LAYOUT_ROWS && is_apart(d);
+}
+
 static void sum_pixels(const Direct *d, int32_t *sums, const uint8_t *staged, size_t pixels)
 {
-    if (d->kernels->sum) {
+    if (!d->kernels->sum) {
+        return;
+    }
+    if (d->step == RKNPU_INT8_LANES) {
+        d->kernels->sum_atoms(sums, &staged, 1, d->depth, pixels);
+    } else {
         d->kernels->sum(sums, staged, d->step, d->depth, pixels);
     }
 }
@@ -247,7 +281,8 @@ static bool stage_strip(Direct *d, const RknpuStrip *s)
     unsigned rows = input_rows(d->conv, s->rows), columns = input_columns(d->conv, s->columns);
     bool ok = rknpu_int8_view_input(d->c, &d->in, row, rows, column, columns);
 
-    for (unsigned i = 0; ok && i < rows; i++) {
+    d->in_place = may_stay_in_place(d) && d->in.rows == rows && d->in.columns == columns;
+    for (unsigned i = 0; ok && !d->in_place && i < rows; i++) {
         ok = stage_row(d, d->staged + i * d->staged_row, d->pixel_sums + (size_t)i * columns,
                        row + i, column, columns);
     }
@@ -283,19 +318,17 @@ static bool view_group(Direct *d, unsigned group, RknpuInt8Weights *w)
     return w->memory;
 }
 
-#define ROWS_MAX 32 /* kernel height is a 5-bit field */
-
 /* Where a row of output finds its input; the caller adds the rest. */
-static RknpuInt8Direct row_input(const Direct *d, unsigned row, const uint8_t *rows[ROWS_MAX])
+static RknpuInt8Direct row_input(const Direct *d, unsigned row)
 {
     const RknpuConv *conv = d->conv;
 
     for (unsigned ky = 0; ky < conv->kernel_height; ky++) {
-        rows[ky] =
+        d->rows[ky] =
             d->staged + ((size_t)row * conv->stride_y + ky * conv->dilation_y) * d->staged_row;
     }
     return (RknpuInt8Direct){
-        .rows = rows,
+        .rows = d->rows,
         .pixel_step = conv->stride_x * d->step,
         .tap_step = conv->dilation_x * d->step,
         .kernel_height = conv->kernel_height,
@@ -304,6 +337,34 @@ static RknpuInt8Direct row_input(const Direct *d, unsigned row, const uint8_t *r
         .sums = d->sums ? d->sums + (size_t)row * d->out.strip.columns : NULL,
         .pixels = d->out.strip.columns,
     };
+}
+
+/* The same when nothing is staged. */
+static RknpuInt8Direct row_in_place(const Direct *d, unsigned row)
+{
+    for (unsigned s = 0; s < d->surfaces; s++) {
+        d->rows[s] = d->in.surface[s] + (size_t)row * d->conv->input.line_pitch;
+    }
+    return (RknpuInt8Direct){
+        .rows = d->rows,
+        .pixel_step = RKNPU_INT8_LANES,
+        .kernel_height = d->surfaces,
+        .kernel_width = 1,
+        .depth = RKNPU_INT8_LANES,
+        .sums = d->sums + (size_t)row * d->out.strip.columns,
+        .pixels = d->out.strip.columns,
+    };
+}
+
+static void sum_in_place(Direct *d)
+{
+    for (unsigned row = 0; row < d->out.strip.rows; row++) {
+        size_t columns = d->out.strip.columns;
+        RknpuInt8Direct in = row_in_place(d, row);
+
+        d->kernels->sum_atoms(d->sums + row * columns, in.rows, d->surfaces, RKNPU_INT8_LANES,
+                              columns);
+    }
 }
 
 /* From the sums of staged pixels to those of output pixels: down the columns, then along the taps.
@@ -350,8 +411,7 @@ static RknpuTaskResult compute_row(Direct *d, unsigned group, const uint8_t *pac
     const RknpuStrip *s = &d->out.strip;
     unsigned y = s->y + row, first = group * d->kernels->group;
     unsigned atoms = d->kernels->group / RKNPU_INT8_LANES;
-    const uint8_t *rows[ROWS_MAX];
-    RknpuInt8Direct args = row_input(d, row, rows);
+    RknpuInt8Direct args = d->in_place ? row_in_place(d, row) : row_input(d, row);
 
     args.weights = packed;
     args.next = (const uint8_t *)(d->next + d->next_bytes * row / s->rows);
@@ -438,7 +498,9 @@ static RknpuTaskResult compute_strip(Direct *d, const RknpuStrip *strip)
     if (!stage_strip(d, strip)) {
         return RKNPU_TASK_READ_FAULT;
     }
-    if (d->kernels->sum) {
+    if (d->in_place) {
+        sum_in_place(d);
+    } else if (d->kernels->sum) {
         sum_strip(d);
     }
     if (d->c->fused && d->c->plan.needs_operand) {
@@ -469,6 +531,7 @@ RknpuTaskResult rknpu_int8_direct(RknpuInt8Conv *c, bool *taken)
         return r;
     }
     *taken = true;
+    d.rows = g_new(const uint8_t *, MAX(d.conv->kernel_height, d.surfaces));
     rknpu_int8_open_input(c, &d.in, 0, d.surfaces);
     d.out.layout = rknpu_int8_output_layout(&c->out);
     d.out.atoms = (c->out.channels + RKNPU_INT8_LANES - 1) / RKNPU_INT8_LANES;
@@ -487,5 +550,6 @@ RknpuTaskResult rknpu_int8_direct(RknpuInt8Conv *c, bool *taken)
     }
     rknpu_int8_close_input(&d.in);
     g_free(d.out.atom);
+    g_free(d.rows);
     return r;
 }

@@ -271,6 +271,54 @@ TEST(Conv, MobileNetOperator8)
     Check(s);
 }
 
+/* Pointwise over more input than one strip holds, and over too few pixels for the widest tiles. */
+TEST(Conv, PointwiseStrips)
+{
+    ConvShape s;
+
+    s.channels = 160;
+    s.kernels = 72;
+    s.height = s.width = 41;
+    s.pad_value = -128;
+    Check(s);
+    s.channels = 1056;
+    s.kernels = 40;
+    s.height = 1;
+    for (unsigned width : {4u, 6u, 19u}) {
+        s.width = width;
+        s.shift = 24;
+        Check(s, width);
+    }
+}
+
+/* The kernels read a small map before they write: a pointwise task may write over its input. */
+TEST(Conv, PointwiseOverItsInput)
+{
+    FakeHost host(ConvCase::kMemory);
+    ConvShape s;
+
+    s.channels = s.kernels = 64;
+    s.height = s.width = 14;
+    s.pad_value = -128;
+    ConvCase conv(s, 1);
+    TaskRunner task(host, rknpu_rk3588, kConvMask);
+
+    conv.load(host, task);
+    ASSERT_EQ(RKNPU_TASK_OK, task.run());
+    conv.check(host);
+    const auto want = host.get<uint8_t>(ConvCase::kOutput, conv.output_bytes());
+    for (unsigned isa = RKNPU_ISA_PORTABLE; isa < RKNPU_ISAS; isa++) {
+        if (rknpu_isa_available(static_cast<RknpuIsa>(isa))) {
+            conv.load(host, task);
+            task.config.force_isa = isa;
+            task.set(RK3588_DPU_DST_BASE_ADDR, ConvCase::kInput);
+            ASSERT_EQ(RKNPU_TASK_OK, task.run());
+            EXPECT_EQ(want, host.get<uint8_t>(ConvCase::kInput, want.size()))
+                << rknpu_isa_name(static_cast<RknpuIsa>(isa));
+        }
+    }
+}
+
 /*
  * One element of that layer by hand: dot -6027, sum -283, OW -23, stored bias -2851, so the value
  * behind BS is -2369; scale 31885, shift 22, offset -128 give -128 - 18.01, the byte 0x80. With

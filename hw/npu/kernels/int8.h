@@ -143,6 +143,13 @@ typedef struct RknpuInt8Kernels {
     void (*sum)(int32_t *restrict sums, const uint8_t *restrict staged, size_t step, unsigned depth,
                 size_t pixels);
 
+    /*
+     * The same for atoms side by side in memory, over `surfaces`; the first `depth` channels of
+     * each. There where sum() is.
+     */
+    void (*sum_atoms)(int32_t *restrict sums, const uint8_t *const *surface, unsigned surfaces,
+                      unsigned depth, size_t pixels);
+
     void (*direct)(const RknpuInt8Direct *args);
 
     /*

@@ -89,6 +89,41 @@ INLINE void pack16(uint8_t *to, const uint8_t *from, size_t width, const unsigne
     }
 }
 
+/* The same for 16 kernels by 32 channels that lie together. Register i has kernels i and i + 4. */
+INLINE void pack32(uint8_t *to, const uint8_t *from)
+{
+    const __m512i sign = _mm512_set1_epi8((char)0x80);
+    __m512i eight[2][4];
+
+#pragma GCC unroll 2
+    for (unsigned h = 0; h < 2; h++, from += 8 * 32) {
+        __m512i k[4], t[4];
+
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < 4; i++) {
+            __m512i four = _mm512_zextsi256_si512(_mm256_loadu_si256((const __m256i *)from + i));
+
+            four = _mm512_inserti64x4(four, _mm256_loadu_si256((const __m256i *)from + 4 + i), 1);
+            k[i] = _mm512_xor_si512(four, sign);
+        }
+        t[0] = _mm512_unpacklo_epi32(k[0], k[1]);
+        t[1] = _mm512_unpackhi_epi32(k[0], k[1]);
+        t[2] = _mm512_unpacklo_epi32(k[2], k[3]);
+        t[3] = _mm512_unpackhi_epi32(k[2], k[3]);
+        eight[h][0] = _mm512_unpacklo_epi64(t[0], t[2]);
+        eight[h][1] = _mm512_unpackhi_epi64(t[0], t[2]);
+        eight[h][2] = _mm512_unpacklo_epi64(t[1], t[3]);
+        eight[h][3] = _mm512_unpackhi_epi64(t[1], t[3]);
+    }
+#pragma GCC unroll 4
+    for (unsigned q = 0; q < 4; q++) {
+        _mm512_storeu_si512(to + (size_t)q * 4 * GROUP,
+                            _mm512_shuffle_i64x2(eight[0][q], eight[1][q], 0x88));
+        _mm512_storeu_si512(to + (size_t)(q + 4) * 4 * GROUP,
+                            _mm512_shuffle_i64x2(eight[0][q], eight[1][q], 0xdd));
+    }
+}
+
 /* Packed: [tap][channel quad][kernel][4] bytes with the sign bit turned. */
 static void pack(void *restrict to, const RknpuInt8Weights *w)
 {
@@ -99,16 +134,19 @@ static void pack(void *restrict to, const RknpuInt8Weights *w)
         return;
     }
     for (unsigned t = 0; t < w->taps; t++) {
-        for (unsigned c = 0; c < w->depth; c += 16) {
+        for (unsigned c = 0, step; c < w->depth; c += step) {
             unsigned slice = c / 32;
             unsigned width = w->tap_channels - slice * 32 < 32 ? w->tap_channels - slice * 32 : 32;
             unsigned quads = w->depth - c < 16 ? (w->depth - c) / 4 : 4;
             const uint8_t *from = w->memory + (size_t)slice * 32 * w->in_memory * w->taps +
                                   ((size_t)t * w->in_memory + w->first) * width + c % 32;
 
-            if (w->count == GROUP) {
-                pack16(packed, from, width, 16, quads);
-                pack16(packed + 64, from + 16 * width, width, 16, quads);
+            step = 16;
+            if (w->count == GROUP && width == 32 && w->depth - c >= 32) {
+                pack32(packed, from);
+                pack32(packed + 64, from + 16 * 32);
+                step = 32;
+                quads = 8;
             } else {
                 pack16(packed, from, width, w->count, quads);
                 pack16(packed + 64, from + 16 * width, width, w->count < 16 ? 0 : w->count - 16,
@@ -219,6 +257,18 @@ typedef struct Single {
     __m512i bias;
 } Single;
 
+INLINE Single single_of(const RknpuInt8Output *out, unsigned half)
+{
+    const RknpuRequant *r = out->requant;
+
+    return (Single){
+        .scale = _mm512_set1_ps((float)r->scale),
+        .offset = _mm512_set1_ps((float)r->offset + RKNPU_REQUANT_MAGIC),
+        .truncate = r->truncate,
+        .bias = _mm512_loadu_si512(r->bias + out->channel + half * RKNPU_INT8_LANES),
+    };
+}
+
 INLINE __m512i round_single(const Single *s, __m512i acc)
 {
     __m512 v;
@@ -244,13 +294,7 @@ INLINE __m512i pack_four(__m512i v0, __m512i v1, __m512i v2, __m512i v3)
 INLINE void finish_single(const RknpuInt8Output *out, unsigned half, const __m512i *acc,
                           unsigned pixel, const unsigned pixels)
 {
-    const RknpuRequant *r = out->requant;
-    const Single s = {
-        .scale = _mm512_set1_ps((float)r->scale),
-        .offset = _mm512_set1_ps((float)r->offset + RKNPU_REQUANT_MAGIC),
-        .truncate = r->truncate,
-        .bias = _mm512_loadu_si512(r->bias + out->channel + half * RKNPU_INT8_LANES),
-    };
+    const Single s = single_of(out, half);
     uint8_t *to = out->bytes[half] + (size_t)pixel * RKNPU_INT8_LANES;
     unsigned p = 0;
 
@@ -321,34 +365,9 @@ INLINE __m512i sum_pixel(const uint8_t *x, unsigned depth)
     return _mm512_add_epi32(wide, _mm512_zextsi128_si512(narrow));
 }
 
-/* Pixels of one surface, side by side: four at a time. */
-static void sum_dense(int32_t *restrict sums, const uint8_t *restrict staged, unsigned depth,
-                      size_t pixels)
-{
-    const __m512i ones =
-        _mm512_broadcast_i32x4(_mm_maskz_set1_epi8((__mmask16)((1u << depth) - 1), 1));
-
-    for (size_t p = 0; p < pixels; p += 4) {
-        size_t left = pixels - p;
-        __mmask16 there = left < 4 ? (__mmask16)((1u << 4 * left) - 1) : 0xffff;
-        __m512i v = _mm512_dpbusd_epi32(_mm512_setzero_si512(), ones,
-                                        _mm512_maskz_loadu_epi32(there, staged + 16 * p));
-
-        v = _mm512_add_epi32(v, _mm512_shuffle_epi32(v, 0x4e));
-        v = _mm512_add_epi32(v, _mm512_shuffle_epi32(v, 0xb1));
-        v = _mm512_maskz_compress_epi32(0x1111, v);
-        _mm_mask_storeu_epi32(sums + p, left < 4 ? (__mmask8)((1u << left) - 1) : 15,
-                              _mm512_castsi512_si128(v));
-    }
-}
-
 static void sum(int32_t *restrict sums, const uint8_t *restrict staged, size_t step, unsigned depth,
                 size_t pixels)
 {
-    if (step == 16) {
-        sum_dense(sums, staged, depth, pixels);
-        return;
-    }
     for (size_t p = 0; p < pixels; p += 4) {
         size_t left = pixels - p;
         __m512i v[4], t[2];
@@ -372,38 +391,67 @@ static void sum(int32_t *restrict sums, const uint8_t *restrict staged, size_t s
     }
 }
 
+/* Four pixels of one surface are one vector. */
+static void sum_atoms(int32_t *restrict sums, const uint8_t *const *surface, unsigned surfaces,
+                      unsigned depth, size_t pixels)
+{
+    const __m512i ones =
+        _mm512_broadcast_i32x4(_mm_maskz_set1_epi8((__mmask16)((1u << depth) - 1), 1));
+
+    for (size_t p = 0; p < pixels; p += 4) {
+        size_t left = pixels - p;
+        __mmask16 there = left < 4 ? (__mmask16)((1u << 4 * left) - 1) : 0xffff;
+        __m512i v = _mm512_setzero_si512();
+
+        for (unsigned s = 0; s < surfaces; s++) {
+            v = _mm512_dpbusd_epi32(v, ones, _mm512_maskz_loadu_epi32(there, surface[s] + 16 * p));
+        }
+        v = _mm512_add_epi32(v, _mm512_shuffle_epi32(v, 0x4e));
+        v = _mm512_add_epi32(v, _mm512_shuffle_epi32(v, 0xb1));
+        v = _mm512_maskz_compress_epi32(0x1111, v);
+        _mm_mask_storeu_epi32(sums + p, left < 4 ? (__mmask8)((1u << left) - 1) : 15,
+                              _mm512_castsi512_si128(v));
+    }
+}
+
 /* Memory that tiles fetch into the second cache while they compute, `step` bytes on each turn. */
 typedef struct Fetch {
     const char *at;
     size_t step; /* asking for a line several times costs less than counting */
 } Fetch;
 
-/* Four channels of a tile's pixels, at `x`, with their weights. */
-INLINE void multiply_quad(const RknpuInt8Direct *d, const uint8_t *w, const uint8_t *x,
-                          const unsigned pixels, __m512i *lo, __m512i *hi, Fetch *fetch)
+INLINE void fetch_more(Fetch *fetch)
 {
-    const __m512i w0 = _mm512_loadu_si512(w), w1 = _mm512_loadu_si512(w + 64);
-    const size_t step = d->pixel_step;
-
     _mm_prefetch(fetch->at, _MM_HINT_T1);
     fetch->at += fetch->step;
+}
+
+/* Pixels hang on few addresses: a register each would be too many. */
+INLINE __m512i quad_of(const uint8_t *x, const size_t step, const unsigned p)
+{
+    return quad(p < 3   ? x + p * step
+                : p < 6 ? x + 3 * step + (p - 3) * step
+                        : x + 6 * step + (p - 6) * step);
+}
+
+/* Four channels of a tile's pixels, at `x`, with their weights. */
+INLINE void multiply_quad(const uint8_t *w, const uint8_t *x, const size_t step,
+                          const unsigned pixels, __m512i *lo, __m512i *hi)
+{
+    const __m512i w0 = _mm512_loadu_si512(w), w1 = _mm512_loadu_si512(w + 64);
+
 #pragma GCC unroll 8
     for (unsigned p = 0; p < pixels; p++) {
-        const __m512i four = quad(p < 3   ? x + p * step
-                                  : p < 6 ? x + 3 * step + (p - 3) * step
-                                          : x + 6 * step + (p - 6) * step);
+        const __m512i four = quad_of(x, step, p);
 
         lo[p] = _mm512_dpbusd_epi32(lo[p], w0, four);
         hi[p] = _mm512_dpbusd_epi32(hi[p], w1, four);
     }
 }
 
-INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels, Fetch *fetch)
+INLINE void start(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels, __m512i *lo,
+                  __m512i *hi)
 {
-    const size_t step = d->pixel_step;
-    const uint8_t *w = d->weights;
-    __m512i lo[TILE], hi[TILE];
-
 #pragma GCC unroll 8
     for (unsigned p = 0; p < pixels; p++) {
         const __m512i all = _mm512_set1_epi32(d->sums[pixel + p]);
@@ -413,12 +461,22 @@ INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels
         lo[p] = _mm512_add_epi32(lo[p], first_value(&d->out, 0));
         hi[p] = _mm512_add_epi32(hi[p], first_value(&d->out, 1));
     }
+}
+
+INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels, Fetch *fetch)
+{
+    const size_t step = d->pixel_step;
+    const uint8_t *w = d->weights;
+    __m512i lo[TILE], hi[TILE];
+
+    start(d, pixel, pixels, lo, hi);
     for (unsigned ky = 0; ky < d->kernel_height; ky++) {
         const uint8_t *tap = d->rows[ky] + pixel * step;
 
         for (unsigned kx = 0; kx < d->kernel_width; kx++, tap += d->tap_step) {
             for (unsigned i = 0; i < d->depth; i += 4, w += 4 * GROUP) {
-                multiply_quad(d, w, tap + i, pixels, lo, hi, fetch);
+                fetch_more(fetch);
+                multiply_quad(w, tap + i, step, pixels, lo, hi);
             }
         }
     }
@@ -426,114 +484,137 @@ INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels
     finish(&d->out, 1, hi, pixel, pixels, GROUP);
 }
 
-/*
- * A pointwise tile of few channels spends a fifth of its time on what follows the multiply-adds. So
- * it leaves its sums here, and the next tile finishes them between its own multiply-adds: a step,
- * which is four pixels of one half, every 16 channels. One OW for all kernels, as tasks mostly have
- * it, makes the term of a pixel's inputs one number.
- */
-typedef struct Waiting {
-    __m512i acc[2][TILE];
-    int32_t terms[TILE]; /* what the sums of inputs count for */
-    uint8_t *to[2];
-    __mmask16 there[TILE / 4]; /* which of four pixels there are */
-    Single single;
-} Waiting;
-
-#define WAITING_DEPTH  64         /* channels during which all of Waiting is finished */
-#define WAITING_PIXELS (4 * TILE) /* fewer gain too little: nothing waits for the first tile */
-
-static bool may_wait(const RknpuInt8Direct *d)
+/* 16 channels of pixels that are single atoms, side by side: addresses that the compiler knows. */
+INLINE void multiply_atoms(const uint8_t *w, const uint8_t *x, const unsigned pixels, __m512i *lo,
+                           __m512i *hi, Fetch *fetch)
 {
-    bool pointwise = d->kernel_width == 1 && d->kernel_height == 1;
+    fetch_more(fetch);
+    fetch_more(fetch);
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < RKNPU_INT8_LANES; i += 4, w += 4 * GROUP) {
+        multiply_quad(w, x + i, RKNPU_INT8_LANES, pixels, lo, hi);
+    }
+}
+
+/* Pointwise, straight from memory: d->rows are the surfaces. */
+INLINE void atoms_tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels,
+                       Fetch *fetch)
+{
+    const uint8_t *w = d->weights;
+    __m512i lo[TILE], hi[TILE];
+
+    start(d, pixel, pixels, lo, hi);
+    for (unsigned s = 0; s < d->kernel_height; s++, w += RKNPU_INT8_LANES * GROUP) {
+        multiply_atoms(w, d->rows[s] + pixel * RKNPU_INT8_LANES, pixels, lo, hi, fetch);
+    }
+    finish(&d->out, 0, lo, pixel, pixels, GROUP);
+    finish(&d->out, 1, hi, pixel, pixels, GROUP);
+}
+
+/*
+ * Under few surfaces a tile spends a fifth of its time on what follows the multiply-adds. So it is
+ * four pixels wide, its sums stay in registers, and the next tile rounds and stores them between
+ * its own multiply-adds. One OW for all kernels, as tasks mostly have it, makes the term of a
+ * pixel's inputs one number.
+ */
+#define NARROW          4
+#define NARROW_SURFACES 32 /* more weights leave the first cache: wide tiles read them less often  \
+                            */
+
+static bool may_be_narrow(const RknpuInt8Direct *d)
+{
+    const RknpuInt8Output *out = &d->out;
 
     for (unsigned k = 1; k < GROUP; k++) {
         if (d->ow[k] != d->ow[0]) {
             return false;
         }
     }
-    return pointwise && d->depth >= WAITING_DEPTH && d->pixels >= WAITING_PIXELS &&
-           is_single(&d->out) && !d->out.requant->truncate && d->out.bytes[0] && d->out.bytes[1];
+    if (d->pixels < NARROW || (d->pixels % NARROW && d->pixels < 16 * NARROW)) {
+        return false; /* the last tile would compute too much twice */
+    }
+    return d->kernel_height >= 2 && d->kernel_height <= NARROW_SURFACES && is_single(out) &&
+           !out->requant->truncate && out->bytes[0] && out->bytes[1];
 }
 
-/* One of the four steps. */
-INLINE void finish_four(const Waiting *w, unsigned step)
+INLINE void finish_four(uint8_t *to, const Single *s, const __m512i *acc)
 {
-    const unsigned half = step / 2, first = step % 2 * 4;
-    __m512i v[4];
-
-#pragma GCC unroll 4
-    for (unsigned i = 0; i < 4; i++) {
-        const __m512i term = _mm512_set1_epi32(w->terms[first + i]);
-
-        v[i] = round_single(&w->single, _mm512_add_epi32(w->acc[half][first + i], term));
-    }
-    _mm512_mask_storeu_epi32(w->to[half] + first * RKNPU_INT8_LANES, w->there[step % 2],
-                             pack_four(v[0], v[1], v[2], v[3]));
+    _mm512_storeu_si512(to, pack_four(round_single(s, acc[0]), round_single(s, acc[1]),
+                                      round_single(s, acc[2]), round_single(s, acc[3])));
 }
 
-INLINE void waiting_tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels,
-                         Fetch *fetch, Waiting *waiting)
+static __attribute__((noinline)) void direct_narrow(const RknpuInt8Direct *d, Fetch fetch)
 {
-    const uint8_t *w = d->weights, *x = d->rows[0] + pixel * d->pixel_step;
-    __m512i lo[TILE], hi[TILE];
-    unsigned i = 0;
-
-#pragma GCC unroll 8
-    for (unsigned p = 0; p < pixels; p++) {
-        lo[p] = first_value(&d->out, 0);
-        hi[p] = first_value(&d->out, 1);
-    }
-#pragma GCC unroll 4
-    for (unsigned step = 0; step < 4; step++) {
-        finish_four(waiting, step);
-#pragma GCC unroll 4
-        for (unsigned end = i + WAITING_DEPTH / 4; i < end; i += 4, w += 4 * GROUP) {
-            multiply_quad(d, w, x + i, pixels, lo, hi, fetch);
-        }
-    }
-    for (; i < d->depth; i += 4, w += 4 * GROUP) {
-        multiply_quad(d, w, x + i, pixels, lo, hi, fetch);
-    }
-#pragma GCC unroll 8
-    for (unsigned p = 0; p < pixels; p++) {
-        waiting->acc[0][p] = lo[p];
-        waiting->acc[1][p] = hi[p];
-        waiting->terms[p] = d->sums[pixel + p] * (d->ow[0] - 128);
-    }
-    waiting->to[0] = d->out.bytes[0] + (size_t)pixel * RKNPU_INT8_LANES;
-    waiting->to[1] = d->out.bytes[1] + (size_t)pixel * RKNPU_INT8_LANES;
-    waiting->there[0] = pixels < 4 ? (1u << 4 * pixels) - 1 : 0xffff;
-    waiting->there[1] = pixels < 4 ? 0 : (1u << 4 * (pixels - 4)) - 1;
-}
-
-static void direct_waiting(const RknpuInt8Direct *d, Fetch fetch)
-{
-    Waiting waiting = {
-        .to = { d->out.bytes[0], d->out.bytes[1] },
-        .single = {
-            .scale = _mm512_set1_ps((float)d->out.requant->scale),
-            .offset = _mm512_set1_ps((float)d->out.requant->offset + RKNPU_REQUANT_MAGIC),
-        },
+    const Single single = {
+        .scale = _mm512_set1_ps((float)d->out.requant->scale),
+        .offset = _mm512_set1_ps((float)d->out.requant->offset + RKNPU_REQUANT_MAGIC),
     };
+    const __m512i first[2] = { first_value(&d->out, 0), first_value(&d->out, 1) };
+    const int32_t ow = d->ow[0] - 128, *sums = d->sums;
+    const uint8_t *const *surface = d->rows;
+    const uint8_t *weights = d->weights;
+    const unsigned surfaces = d->kernel_height;
+    uint8_t *out[2] = { d->out.bytes[0], d->out.bytes[1] };
+    const size_t pixels = d->pixels;
+    __m512i old[2][NARROW] = { 0 };
+    size_t behind = 0; /* where the old sums belong */
 
-    RKNPU_FOR_TILES(TILE, waiting_tile, d, &fetch, &waiting)
-    for (unsigned step = 0; step < 4; step++) {
-        finish_four(&waiting, step);
+    for (size_t pixel = 0, end = NARROW; pixel < pixels; pixel = end, end += NARROW) {
+        const uint8_t *w = weights;
+        __m512i acc[2][NARROW];
+
+        if (end > pixels) { /* the last tile computes some pixels again */
+            pixel = pixels - NARROW;
+        }
+#pragma GCC unroll 4
+        for (unsigned p = 0; p < NARROW; p++) {
+            const __m512i term = _mm512_set1_epi32(sums[pixel + p] * ow);
+
+            acc[0][p] = _mm512_add_epi32(first[0], term);
+            acc[1][p] = _mm512_add_epi32(first[1], term);
+        }
+#pragma GCC unroll 2
+        for (unsigned half = 0; half < 2; half++, w += RKNPU_INT8_LANES * GROUP) {
+            finish_four(out[half] + behind, &single, old[half]);
+            multiply_atoms(w, surface[half] + pixel * RKNPU_INT8_LANES, NARROW, acc[0], acc[1],
+                           &fetch);
+        }
+        for (unsigned s = 2; s < surfaces; s++, w += RKNPU_INT8_LANES * GROUP) {
+            multiply_atoms(w, surface[s] + pixel * RKNPU_INT8_LANES, NARROW, acc[0], acc[1],
+                           &fetch);
+        }
+#pragma GCC unroll 4
+        for (unsigned p = 0; p < NARROW; p++) {
+            old[0][p] = acc[0][p];
+            old[1][p] = acc[1][p];
+        }
+        behind = pixel * RKNPU_INT8_LANES;
     }
+    finish_four(out[0] + behind, &single, old[0]);
+    finish_four(out[1] + behind, &single, old[1]);
+}
+
+/* `turns` times one line, or more each time. */
+static Fetch fetch_in(const RknpuInt8Direct *d, size_t turns)
+{
+    return (Fetch){ .at = (const char *)d->next, .step = d->next_bytes / turns + 1 };
 }
 
 static void direct(const RknpuInt8Direct *d)
 {
-    size_t turns =
-        (d->pixels + TILE - 1) / TILE * (size_t)d->kernel_height * d->kernel_width * d->depth / 4;
-    Fetch fetch = { .at = (const char *)d->next, .step = d->next_bytes / turns + 1 };
+    const size_t tiles = (d->pixels + TILE - 1) / TILE;
+    const size_t taps = (size_t)d->kernel_height * d->kernel_width;
+    Fetch fetch;
 
-    if (may_wait(d)) {
-        direct_waiting(d, fetch);
-        return;
+    if (d->pixel_step != RKNPU_INT8_LANES || d->depth != RKNPU_INT8_LANES || d->kernel_width != 1) {
+        fetch = fetch_in(d, tiles * taps * d->depth / 4);
+        RKNPU_FOR_TILES(TILE, tile, d, &fetch)
+    } else if (may_be_narrow(d)) {
+        direct_narrow(d, fetch_in(d, 2 * (d->pixels + NARROW - 1) / NARROW * taps));
+    } else {
+        fetch = fetch_in(d, 2 * tiles * taps);
+        RKNPU_FOR_TILES(TILE, atoms_tile, d, &fetch)
     }
-    RKNPU_FOR_TILES(TILE, tile, d, &fetch)
 }
 
 /* Sums of 16 kernels from eight registers of two kernels each. */
@@ -686,6 +767,7 @@ const RknpuInt8Kernels rknpu_int8_avx512 = {
     .stage_pair = stage_pair,
     .pack = pack,
     .sum = sum,
+    .sum_atoms = sum_atoms,
     .direct = direct,
     .direct_unpacked = direct_unpacked,
     .depthwise = depthwise,
