@@ -297,7 +297,7 @@ static bool load_depthwise_weights(Generic *g, const RknpuRun *run, unsigned lan
     for (unsigned l = 0; l < lanes; l++) {
         const uint8_t *pair = g->raw + l / 2 * 4 + l % 2;
 
-        g->weights[l][0].i = (int8_t)pair[0] + (int8_t)pair[2];
+        g->weights[l][0].i = (int8_t)pair[0] + rknpu_minus_zero_point(pair[2]);
     }
     return true;
 }

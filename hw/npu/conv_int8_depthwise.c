@@ -97,8 +97,9 @@ static void take_tap(Depthwise *d, unsigned down, const int32_t *ow, unsigned la
 
     for (unsigned i = 0; i < lanes; i++) {
         const uint8_t *pair = at + i / 2 * 4 + i % 2;
-        int w = conv->depthwise_order == RKNPU_DW_ORDER_PLAIN ? (int8_t)at[i]
-                                                              : (int8_t)pair[0] + (int8_t)pair[2];
+        int w = conv->depthwise_order == RKNPU_DW_ORDER_PLAIN
+                    ? (int8_t)at[i]
+                    : (int8_t)pair[0] + rknpu_minus_zero_point(pair[2]);
 
         to[2 * i] = (int16_t)(w + ow[i]);
     }

@@ -57,6 +57,12 @@ typedef enum RknpuDepthwiseOrder {
     RKNPU_DW_ORDER_PAIRS, /* [ky][kx][channel pair]: w, w, -zero point, -zero point */
 } RknpuDepthwiseOrder;
 
+/* A weight's zero point as it is stored, negated; 0x80 is 128: no zero point of int8 is -(-128). */
+static inline int rknpu_minus_zero_point(uint8_t stored)
+{
+    return stored == 0x80 ? 128 : (int8_t)stored;
+}
+
 /* The convolution sequencer: CNA and CORE up to the 32-bit accumulator. */
 typedef struct RknpuConv {
     RknpuType type; /* of features and weights in the multipliers */

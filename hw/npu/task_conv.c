@@ -40,7 +40,10 @@ static RknpuTaskResult decode_input(const RknpuJob *job, RknpuConv *conv)
     in->atom = rknpu_type_per_atom(conv->type);
     in->pixel_bytes = RKNPU_ATOM_BYTES;
     if (argb) {
-        if (argb < 8 || argb > 11 || bits < 8) {
+        bool known = job->chip->packed_pixels != RKNPU_PACKED_QUADS || conv->type == RKNPU_INT8 ||
+                     conv->type == RKNPU_FP16;
+
+        if (argb < 8 || argb > 11 || bits < 8 || !known) {
             return rknpu_unimplemented(job, "CNA CONV_CON1 ARGB_IN", argb);
         }
         in->atom = argb - 7;
@@ -55,8 +58,8 @@ static RknpuTaskResult decode_input(const RknpuJob *job, RknpuConv *conv)
     if (argb && job->chip->packed_pixels == RKNPU_PACKED_QUADS) {
         in->line_pitch = line * RKNPU_ATOM_BYTES;
         in->group_pitch = 4 * in->line_pitch;
-        conv->packed_quads = true;
-        conv->right_pad_is_zero = true;
+        conv->packed_quads = conv->type == RKNPU_INT8;
+        conv->right_pad_is_zero = conv->packed_quads;
     }
     conv->width_limit = in->width;
     if (!argb && dma_width && dma_width < conv->width_limit) {
@@ -109,6 +112,22 @@ static unsigned depthwise_last_pitch(const RknpuJob *job, const RknpuConv *conv)
     return real > 16 ? real : 16;
 }
 
+/*
+ * Depthwise kernels of bytes with zero points: twice the bytes where each weight has its own beside
+ * it, else one for all, which is a factor of the sum of inputs.
+ */
+static void decode_zero_points(const RknpuJob *job, RknpuConv *conv)
+{
+    int64_t bytes = rknpu_field(job, RKNPU_F_WEIGHT_BYTES);
+
+    if (bytes != rknpu_field(job, RKNPU_F_WEIGHT_BYTES_PER_KERNEL)) {
+        conv->depthwise_order = RKNPU_DW_ORDER_PAIRS;
+        return;
+    }
+    conv->add_ow = true;
+    conv->ow = rknpu_minus_zero_point((uint8_t)rknpu_field(job, RKNPU_F_WEIGHT_ZERO_POINT));
+}
+
 static RknpuTaskResult decode_weights(const RknpuJob *job, RknpuConv *conv)
 {
     static const struct {
@@ -136,7 +155,7 @@ static RknpuTaskResult decode_weights(const RknpuJob *job, RknpuConv *conv)
     if (conv->packed_quads) {
         /* One kernel row is 16 bytes: four columns of four channels; what the picture lacks is
          * neutral. */
-        if (conv->kernel_width > 4 || conv->depthwise || conv->type != RKNPU_INT8) {
+        if (conv->kernel_width > 4 || conv->depthwise) {
             return rknpu_unimplemented(job, "CNA CONV_CON1 ARGB_IN with a kernel of width",
                                        conv->kernel_width);
         }
@@ -147,10 +166,11 @@ static RknpuTaskResult decode_weights(const RknpuJob *job, RknpuConv *conv)
     if (conv->tap_channels == 0) {
         return rknpu_invalid(job, "CNA WEIGHT_SIZE1", per_kernel);
     }
-    conv->depthwise_order =
-        job->chip->depthwise_weights == RKNPU_DW_WITH_ZERO_POINT && conv->type == RKNPU_INT8
-            ? RKNPU_DW_ORDER_PAIRS
-            : RKNPU_DW_ORDER_PLAIN;
+    conv->depthwise_order = RKNPU_DW_ORDER_PLAIN;
+    if (conv->depthwise && conv->type == RKNPU_INT8 &&
+        job->chip->depthwise_weights == RKNPU_DW_WITH_ZERO_POINT) {
+        decode_zero_points(job, conv);
+    }
     conv->last_pitch = conv->depthwise ? depthwise_last_pitch(job, conv) : 0;
     conv->weight_bytes = rknpu_field(job, RKNPU_F_WEIGHT_BYTES);
     return RKNPU_TASK_OK;

@@ -18,10 +18,11 @@ enum {
     SHIFT_WORD_NEGATIVE_AT = 8,
     /* BRDMA_CFG, NRDMA_CFG: what all channels share; absent members are left out */
     SHARED_ALU = 1u << 1,
+    SHARED_CPEND = 1u << 2,
     SHARED_MUL = 1u << 3,
     SHARED_SHIFTS = 1u << 4,
     SHARED_ALU_BYTES = 0x20,
-    SHARED_MUL_BYTES = 0x10,
+    SHARED_HALF_WORD_BYTES = 0x10, /* CPEND and MUL */
     /* EW_CFG */
     EW_DIV = 1u << 3,
     EW_MUL_SRC_MEMORY = 1u << 4,
@@ -42,12 +43,12 @@ typedef struct StageFields {
 
 static const StageFields bs_fields = {
     RKNPU_F_BS_CFG,         RKNPU_F_BS_MUL_PRELU,   RKNPU_F_BRDMA_DATA_USE, RKNPU_F_BRDMA_SHARED,
-    RKNPU_F_BS_BASE_ADDR,   RKNPU_F_BS_SHARED_ADDR,  RKNPU_F_BS_CLAMP_MIN_0, RKNPU_F_BS_CLAMP_MAX_0,
+    RKNPU_F_BS_BASE_ADDR,   RKNPU_F_BS_SHARED_ADDR, RKNPU_F_BS_CLAMP_MIN_0, RKNPU_F_BS_CLAMP_MAX_0,
     RKNPU_F_BS_CLAMP_MIN_1, RKNPU_F_BS_CLAMP_MAX_1,
 };
 static const StageFields bn_fields = {
     RKNPU_F_BN_CFG,         RKNPU_F_BN_MUL_PRELU,   RKNPU_F_NRDMA_DATA_USE, RKNPU_F_NRDMA_SHARED,
-    RKNPU_F_BN_BASE_ADDR,   RKNPU_F_BN_SHARED_ADDR,  RKNPU_F_BN_CLAMP_MIN_0, RKNPU_F_BN_CLAMP_MAX_0,
+    RKNPU_F_BN_BASE_ADDR,   RKNPU_F_BN_SHARED_ADDR, RKNPU_F_BN_CLAMP_MIN_0, RKNPU_F_BN_CLAMP_MAX_0,
     RKNPU_F_BN_CLAMP_MIN_1, RKNPU_F_BN_CLAMP_MAX_1,
 };
 
@@ -83,10 +84,12 @@ static bool read_operand(const RknpuJob *job, uint32_t at, uint8_t *to, unsigned
 }
 
 /*
- * The operands of all channels, in the registers' place: the ALU's 32 bits, the multiplier's 16,
- * the shifts: [5:0] of products of values >= 0, [13:8] of values < 0; the rest has no effect.
+ * The operands of all channels, in the registers' place: the ALU's 32 bits, B's and the
+ * multiplier's 16, the shifts: [5:0] of products of values >= 0, [13:8] of values < 0; the rest has
+ * no effect.
  */
-static bool read_shared(const RknpuJob *job, unsigned shared, uint32_t at, RknpuStage *stage)
+static bool read_shared(const RknpuJob *job, unsigned shared, uint32_t at, RknpuStage *stage,
+                        int16_t *cpend)
 {
     uint8_t word[4];
 
@@ -99,6 +102,13 @@ static bool read_shared(const RknpuJob *job, unsigned shared, uint32_t at, Rknpu
         stage->alu_operand = word[0] | word[1] << 8 | word[2] << 16 | (uint32_t)word[3] << 24;
         at += SHARED_ALU_BYTES;
     }
+    if (shared & SHARED_CPEND) {
+        if (!read_operand(job, at, word, 2)) {
+            return false;
+        }
+        *cpend = (int16_t)(word[0] | word[1] << 8);
+        at += SHARED_HALF_WORD_BYTES;
+    }
     if (shared & SHARED_MUL) {
         if (!read_operand(job, at, word, 2)) {
             return false;
@@ -106,7 +116,7 @@ static bool read_shared(const RknpuJob *job, unsigned shared, uint32_t at, Rknpu
         stage->mul = true;
         stage->mul_from_memory = false;
         stage->mul_operand = word[0] | word[1] << 8;
-        at += SHARED_MUL_BYTES;
+        at += SHARED_HALF_WORD_BYTES;
     }
     if (shared & SHARED_SHIFTS) {
         if (!read_operand(job, at, word, sizeof(word))) {
@@ -118,8 +128,9 @@ static bool read_shared(const RknpuJob *job, unsigned shared, uint32_t at, Rknpu
     return true;
 }
 
+/* `cpend` gets B, the factor of the sum of inputs, where all channels share one. */
 static RknpuTaskResult decode_stage(const RknpuJob *job, const StageFields *f, bool floating,
-                                    RknpuStage *stage)
+                                    RknpuStage *stage, int16_t *cpend)
 {
     bool reader = job->unit_mask & RKNPU_UNIT_DPU_RDMA;
     unsigned shared = reader ? (unsigned)rknpu_field(job, f->shared) : 0;
@@ -136,7 +147,7 @@ static RknpuTaskResult decode_stage(const RknpuJob *job, const StageFields *f, b
     stage->alu_minus = (rknpu_field(job, f->cfg) >> BS_ALGORITHM_SHIFT & 15) == RKNPU_ALU_MINUS;
     stage->mul_round = job->config->round_mul;
     stage->prelu = rknpu_field(job, f->prelu);
-    if (!read_shared(job, shared, rknpu_address(job, f->shared_base), stage)) {
+    if (!read_shared(job, shared, rknpu_address(job, f->shared_base), stage, cpend)) {
         return RKNPU_TASK_READ_FAULT;
     }
     return RKNPU_TASK_OK;
@@ -207,13 +218,18 @@ RknpuTaskResult rknpu_decode_records(const RknpuJob *job, RknpuTask *task)
 {
     RknpuDpu *dpu = &task->dpu;
     bool floating = rknpu_type_is_float(dpu->type);
+    int16_t cpend = 0, ignored;
     RknpuTaskResult r;
 
-    r = decode_stage(job, &bs_fields, floating, &dpu->bs);
+    r = decode_stage(job, &bs_fields, floating, &dpu->bs, &cpend);
     if (r == RKNPU_TASK_OK) {
-        r = decode_stage(job, &bn_fields, floating, &dpu->bn);
+        r = decode_stage(job, &bn_fields, floating, &dpu->bn, &ignored);
     }
     /* The register that names B's source changed no result on a board: the record decides. */
     task->conv.ow_from_memory = dpu->bs.stream.use & RKNPU_OPERAND_CPEND;
+    if (rknpu_field(job, RKNPU_F_BRDMA_SHARED) & SHARED_CPEND) {
+        task->conv.ow = cpend;
+        task->conv.ow_from_memory = false;
+    }
     return r == RKNPU_TASK_OK ? decode_ew(job, dpu) : r;
 }

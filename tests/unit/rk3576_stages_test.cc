@@ -279,8 +279,8 @@ TEST_F(Rk3576Dpu, OutputScale)
     Check(task, [](float x, float, unsigned) { return (float)(x * 0x64fe * std::ldexp(1, -27)); });
 }
 
-// Two transposed convolutions' worth of a bilinear resize: the writer cuts the convolution's pixels
-// into passes of a row each, which then lie two rows apart.
+// bilinear resize: the writer cuts the convolution's pixels into passes of a row each, which then
+// lie two rows apart.
 TEST(Rk3576Float, ConvolutionByRows)
 {
     constexpr unsigned kW = 10, kH = 12;
@@ -325,6 +325,63 @@ TEST(Rk3576Float, ConvolutionByRows)
         unsigned s = i / 8 / (kW * kH), y = i / 8 / kW % kH, x = i / 8 % kW;
 
         ASSERT_EQ(out[(s * 480 + y * 40 + x * 2) * 8 + i % 8], in[i]) << i;
+    }
+}
+
+// A packed fp16 picture of three channels: lines in atoms, taps of four channels in the usual
+// order.
+TEST(Rk3576Float, PackedPicture)
+{
+    constexpr unsigned kW = 32, kH = 12, kK = 16, kOutW = kW / 2, kOutH = kH / 2;
+    FakeHost host;
+    TaskRunner task = Fp16Task(host);
+    auto in = RandomHalves(kW * kH * 3, -1, 1, 7);
+    auto weights = RandomHalves(9 * kK * 4, -1, 1, 8);
+
+    host.put(kA, in);
+    host.put(kB, weights);
+    task.job.unit_mask = RKNPU_UNIT_CNA | RKNPU_UNIT_CORE | RKNPU_UNIT_DPU;
+    task.set(RK3576_CNA_CONV_CON1, 0x2020a122);
+    task.set(RK3576_CNA_CONV_CON3, 0x12);
+    task.set(RK3576_CNA_WEIGHT_SIZE0, 9 * kK * 8);
+    task.set(RK3576_CNA_WEIGHT_SIZE1, 9 * 8);
+    task.set(RK3576_CNA_WEIGHT_SIZE2, 2 << 24 | 2 << 16 | (kK - 1));
+    task.set(RK3576_CNA_DATA_SIZE1, 2);
+    task.set(RK3576_CNA_DATA_SIZE0, (kW - 1) << 16 | (kH - 1));
+    task.set(RK3576_CNA_FC_DATA_SIZE0, (kW * 6 / 16 - 1) << 16 | (kH - 1));
+    task.set(RK3576_CNA_FC_DATA_SIZE1, 2);
+    task.set(RK3576_CNA_CVT_CON0, 0xe38e9);
+    task.set(RK3576_CNA_PAD_CON0, 0x101);
+    task.set(RK3576_CNA_FEATURE_DATA_ADDR, kA);
+    task.set(RK3576_CNA_DMA_CON1, kW * 6 / 16);
+    task.set(RK3576_CNA_DMA_CON2, kW * 6 / 16 * kH);
+    task.set(RK3576_CNA_DCOMP_ADDR0, kB);
+    task.set(RK3576_CORE_MISC_CFG, 0x10000280);
+    task.set(RK3576_DPU_FEATURE_MODE_CFG, 0x40000004);
+    task.set(RK3576_DPU_DST_SURF_STRIDE, kOutW * kOutH);
+    task.set(RK3576_DPU_DATA_CUBE_WIDTH, kOutW - 1);
+    task.set(RK3576_DPU_DATA_CUBE_HEIGHT, kOutH - 1);
+    task.set(RK3576_DPU_DATA_CUBE_CHANNEL, kK - 1);
+    task.set(RK3576_DPU_ORIG_CHANNEL, (kK - 1) << 16 | 0x710);
+    task.set(RK3576_DPU_WDMA_SIZE_1, (kOutH - 1) << 16 | (kOutW - 1));
+    task.set(RK3576_DPU_BS_OW_CFG, 0x21111);
+    task.set(RK3576_DPU_SURFACE_ADD, kOutW * kOutH);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK) << task.first_report();
+    auto out = host.get<uint16_t>(kOut, kK * kOutW * kOutH);
+    for (unsigned i = 0; i < out.size(); i++) {
+        unsigned k = i / 8 / (kOutW * kOutH) * 8 + i % 8;
+        int y = (int)(i / 8 / kOutW % kOutH * 2), x = (int)(i / 8 % kOutW * 2);
+        float sum = 0;
+
+        for (int t = 0; t < 9; t++) {
+            int iy = y + t / 3 - 1, ix = x + t % 3 - 1;
+
+            for (unsigned c = 0; c < 3 && iy >= 0 && ix >= 0; c++) {
+                sum += Value(in[(iy * kW + ix) * 3 + c]) *
+                       Value(weights[((unsigned)t * kK + k) * 4 + c]);
+            }
+        }
+        ASSERT_EQ(out[i], Half(sum)) << i;
     }
 }
 

@@ -47,6 +47,8 @@ struct Layer {
     Window window;
     int shift_positive = 4, shift_negative = 4;
     unsigned spread = 1; // deconvolution: input pixels lie this far apart
+    bool lowest = false; // depthwise: some zero points are -128, which negated is no byte
+    bool one_b = false;  // one zero point for all kernels
 
     static constexpr int kScale = 20000, kShift = 21, kOffset = -5, kPad = -100;
 };
@@ -70,6 +72,8 @@ class LayerRun
         for (unsigned k = 0; k < l_.kernels; k++) {
             a_[k] = (int)(random_() % 20001) - 10000;
             b_[k] = (int)(random_() % 41) - 20;
+            b_[k] = l_.lowest && k % 3 == 0 ? 128 : b_[k];
+            b_[k] = l_.one_b ? 128 : b_[k];
             c_[k] = 8 + (int)(random_() % 16);
         }
     }
@@ -116,6 +120,7 @@ class LayerRun
     }
     unsigned OutWidth() const { return (MapWidth() + 2 * l_.pad - l_.kernel) / l_.stride + 1; }
     unsigned Surface() const { return (OutRows() * OutWidth() + 3) / 4 * 4 + 8; } // px, with a gap
+    bool BInRecords() const { return !l_.depthwise && !l_.one_b; }
     unsigned Atoms() const { return l_.depthwise ? 4 : 2; }
     int In(unsigned c, unsigned y, unsigned x) const
     {
@@ -156,7 +161,7 @@ class LayerRun
                 inputs += Value(c, y, x);
             }
         }
-        // Depthwise: B stands for the weight's zero point, beside each weight in memory.
+        // Depthwise: B stands for the weight's negated zero point, beside each weight in memory.
         double v = (double)(sum + b_[k] * inputs + a_[k]);
 
         v = Shift(v * c_[k], v >= 0 ? l_.shift_positive : l_.shift_negative);
@@ -191,8 +196,13 @@ class LayerRun
             }
             StoreRecord(host, k);
         }
-        host.put(kShifts, std::vector<uint8_t>{ (uint8_t)l_.shift_positive,
-                                                (uint8_t)(l_.shift_negative | 0xc0), 0xff, 0xff });
+        uint32_t shifts = kShifts;
+        if (l_.one_b && !l_.depthwise) {
+            host.put(kShifts, std::vector<int16_t>{ (int16_t)b_[0] });
+            shifts += 16;
+        }
+        host.put(shifts, std::vector<uint8_t>{ (uint8_t)l_.shift_positive,
+                                               (uint8_t)(l_.shift_negative | 0xc0), 0xff, 0xff });
     }
 
     void StoreWeights(FakeHost &host, unsigned k, unsigned tap)
@@ -201,6 +211,10 @@ class LayerRun
 
         if (l_.depthwise) { // groups of 64: per tap, pairs w, w, -zp, -zp
             unsigned g = k / 64, size = std::min(64u, l_.kernels - 64 * g), in_group = k % 64;
+            if (l_.one_b) { // per tap, plain
+                Put8(host, kWeights + g * 64 * taps + tap * size + in_group, Weight(k, tap, 0));
+                return;
+            }
             uint32_t pair = kWeights + g * 64 * taps * 2 + tap * ((size + 1) / 2 * 4) +
                             in_group / 2 * 4 + in_group % 2;
 
@@ -228,14 +242,14 @@ class LayerRun
 
     void StoreRecord(FakeHost &host, unsigned k)
     {
-        uint32_t record = kRecords + k / 8 * (l_.depthwise ? 48 : 64);
+        uint32_t record = kRecords + k / 8 * (BInRecords() ? 64 : 48);
         int16_t b = (int16_t)b_[k], c = (int16_t)c_[k];
 
         host.write(record + k % 8 * 4, &a_[k], 4);
-        if (!l_.depthwise) {
+        if (BInRecords()) {
             host.write(record + 32 + k % 8 * 2, &b, 2);
         }
-        host.write(record + (l_.depthwise ? 32 : 48) + k % 8 * 2, &c, 2);
+        host.write(record + (BInRecords() ? 48 : 32) + k % 8 * 2, &c, 2);
     }
 
     void ProgramCna(TaskRunner &task)
@@ -247,8 +261,11 @@ class LayerRun
         task.set(RK3576_CNA_CONV_CON3,
                  l_.stride | l_.stride << 3 | (l_.spread - 1) << 8 | (l_.spread - 1) << 11);
         task.set(RK3576_CNA_CBUF_DATA_BANKS, 0x40000404 | (l_.window.reused ? 1u << 31 : 0));
-        task.set(RK3576_CNA_WEIGHT_SIZE1,
-                 l_.packed ? l_.kernel * 16 : taps * (l_.depthwise ? l_.kernels : l_.in.channels));
+        uint32_t bytes =
+            l_.packed ? l_.kernel * 16 : taps * (l_.depthwise ? l_.kernels : l_.in.channels);
+        task.set(RK3576_CNA_WEIGHT_SIZE0, bytes * (!l_.depthwise ? l_.kernels : l_.one_b ? 1 : 2));
+        task.set(RK3576_CNA_WEIGHT_SIZE1, bytes);
+        task.set(RK3576_CNA_WEIGHT_ZERO_POINT, l_.depthwise && l_.one_b ? 0x8080 : 0);
         task.set(RK3576_CNA_WEIGHT_SIZE2,
                  (l_.kernel - 1) << 24 | (l_.kernel - 1) << 16 | (l_.kernels - 1));
         task.set(RK3576_CNA_DATA_SIZE1, Channels() - 1);
@@ -298,7 +315,7 @@ class LayerRun
         task.set(RK3576_DPU_OUT_CVT_SCALE, Layer::kScale);
         task.set(RK3576_DPU_OUT_CVT_SHIFT, Layer::kShift);
         task.set(RK3576_DPU_SURFACE_ADD, Atoms() * Surface() - OutWidth() * OutRows());
-        task.set(RK3576_DPU_RDMA_BRDMA_CFG, l_.depthwise ? 0x510 : 0x710);
+        task.set(RK3576_DPU_RDMA_BRDMA_CFG, BInRecords() ? 0x710 : l_.depthwise ? 0x510 : 0x514);
         task.set(RK3576_DPU_RDMA_BS_BASE_ADDR, kRecords);
         task.set(RK3576_DPU_RDMA_BS_SHARED_ADDR, kShifts);
         task.set(RK3576_DPU_RDMA_ERDMA_CFG, 0x41);
@@ -343,6 +360,20 @@ TEST(Rk3576, Depthwise)
     Check(5, { .in = { 32, 8, 9 }, .kernel = 3, .depthwise = true });
     Check(6, { .in = { 80, 9, 8 }, .kernel = 3, .stride = 2, .depthwise = true, .relu = true });
     Check(7, { .in = { 144, 7, 7 }, .kernel = 5, .depthwise = true });
+}
+
+// global pooling: the weights are 127 with zero points of -128.
+TEST(Rk3576, LowestZeroPoints)
+{
+    Check(15, { .in = { 32, 8, 9 }, .kernel = 3, .depthwise = true, .lowest = true });
+}
+
+// A mean over channels and a bilinear resize: one zero point for all kernels, among what BS's
+// operands share or, depthwise, in a register.
+TEST(Rk3576, OneZeroPoint)
+{
+    Check(16, { .in = { 48, 9, 7 }, .kernels = 32, .kernel = 3, .one_b = true });
+    Check(17, { .in = { 80, 9, 8 }, .kernel = 3, .depthwise = true, .one_b = true });
 }
 
 // A window below the top: the address is that of its first staged row, two rows stay in the CBUF.
