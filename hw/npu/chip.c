@@ -9,11 +9,11 @@
 #include <string.h>
 #include "rknpu/regs.h"
 
-#define REG_ROW(block, name, offset, reset) \
+#define REG_ROW(block, name, offset, reset)                                                        \
     { #block, #name, NULL, (offset), 0, 32, RKNPU_REG_EXACT, (reset) },
-#define FIELD_ROW_88(block, name, field, shift, width, status) \
+#define FIELD_ROW_88(block, name, field, shift, width, status)                                     \
     { #block, #name, #field, RK3588_##block##_##name, (shift), (width), RKNPU_REG_##status, 0 },
-#define FIELD_ROW_76(block, name, field, shift, width, status) \
+#define FIELD_ROW_76(block, name, field, shift, width, status)                                     \
     { #block, #name, #field, RK3576_##block##_##name, (shift), (width), RKNPU_REG_##status, 0 },
 
 static const RknpuRegRow rk3588_rows[] = { RK3588_REGS(REG_ROW, FIELD_ROW_88) };
@@ -23,14 +23,18 @@ static const RknpuRegRow rk3576_rows[] = { RK3576_REGS(REG_ROW, FIELD_ROW_76) };
  * AT(id, register, field, ...): the task field `id` is that register field; the rest sets sign,
  * bias, lsl. WORD takes a register whole.
  */
-#define PLACE(r, s, w, ...) { .reg = (r), .shift = (s), .width = (w), __VA_ARGS__ }
+#define PLACE(r, s, w, ...)                                                                        \
+    {                                                                                              \
+        .reg = (r), .shift = (s), .width = (w), __VA_ARGS__                                        \
+    }
 #define MINUS_ONE .bias = 1
-#define SIGNED .sign = true
-#define IN_ATOMS .lsl = 4 /* counts 16-byte pixels; the field's value is bytes */
+#define SIGNED    .sign = true
+#define IN_ATOMS  .lsl = 4 /* counts 16-byte pixels; the field's value is bytes */
 
-#define AT(id, r, f, ...) \
-    [RKNPU_F_##id] = \
+#define AT(id, r, f, ...)                                                                          \
+    [RKNPU_F_##id] =                                                                               \
         PLACE(RK3588_##r, RK3588_##r##__##f##_SHIFT, RK3588_##r##__##f##_WIDTH, __VA_ARGS__)
+#define BIT(id, r, f, n) [RKNPU_F_##id] = PLACE(RK3588_##r, RK3588_##r##__##f##_SHIFT + (n), 1)
 #define WORD(id, r, ...) [RKNPU_F_##id] = PLACE(RK3588_##r, 0, 32, __VA_ARGS__)
 /* Addresses: the engines ignore the low four bits. */
 #define ADDRESS(id, r) [RKNPU_F_##id] = PLACE(RK3588_##r, 4, 28, IN_ATOMS)
@@ -210,7 +214,8 @@ static const RknpuField rk3588_fields[RKNPU_FIELDS] = {
     AT(MRDMA_FP16TOFP32, DPU_RDMA_FEATURE_MODE_CFG, MRDMA_FP16TOFP32_EN),
     AT(MRDMA_DISABLE, DPU_RDMA_FEATURE_MODE_CFG, MRDMA_DISABLE),
     AT(RDMA_PROC_PRECISION, DPU_RDMA_FEATURE_MODE_CFG, PROC_PRECISION),
-    AT(COMB_USE, DPU_RDMA_FEATURE_MODE_CFG, COMB_USE),
+    BIT(COMB_ONE_TENSOR, DPU_RDMA_FEATURE_MODE_CFG, COMB_USE, 0),
+    BIT(COMB_TO_MRDMA, DPU_RDMA_FEATURE_MODE_CFG, COMB_USE, 1),
     AT(RDMA_IN_PRECISION, DPU_RDMA_FEATURE_MODE_CFG, IN_PRECISION),
     AT(SRC_LINE_NOTCH, DPU_RDMA_SRC_DMA_CFG, LINE_NOTCH_ADDR),
     AT(UNPOOLING, DPU_RDMA_SRC_DMA_CFG, UNPOOLING_EN),
@@ -256,13 +261,15 @@ static const RknpuField rk3588_fields[RKNPU_FIELDS] = {
 };
 
 #undef AT
+#undef BIT
 #undef WORD
 #undef ADDRESS
-#define AT(id, r, f, ...) \
-    [RKNPU_F_##id] = \
+#define AT(id, r, f, ...)                                                                          \
+    [RKNPU_F_##id] =                                                                               \
         PLACE(RK3576_##r, RK3576_##r##__##f##_SHIFT, RK3576_##r##__##f##_WIDTH, __VA_ARGS__)
+#define BIT(id, r, f, n) [RKNPU_F_##id] = PLACE(RK3576_##r, RK3576_##r##__##f##_SHIFT + (n), 1)
 #define WORD(id, r, ...) [RKNPU_F_##id] = PLACE(RK3576_##r, 0, 32, __VA_ARGS__)
-#define ADDRESS(id, r) [RKNPU_F_##id] = PLACE(RK3576_##r, 4, 28, IN_ATOMS)
+#define ADDRESS(id, r)   [RKNPU_F_##id] = PLACE(RK3576_##r, 4, 28, IN_ATOMS)
 
 /* Fields without a row (width 0) do not exist, or nobody knows where they are. */
 static const RknpuField rk3576_fields[RKNPU_FIELDS] = {
@@ -411,7 +418,7 @@ static const RknpuField rk3576_fields[RKNPU_FIELDS] = {
     AT(MRDMA_FP16TOFP32, DPU_RDMA_FEATURE_MODE_CFG, MRDMA_FP16TOFP32_EN),
     AT(MRDMA_DISABLE, DPU_RDMA_FEATURE_MODE_CFG, MRDMA_DISABLE),
     AT(RDMA_PROC_PRECISION, DPU_RDMA_FEATURE_MODE_CFG, PROC_PRECISION),
-    AT(COMB_USE, DPU_RDMA_FEATURE_MODE_CFG, COMB_USE),
+    BIT(COMB_TO_MRDMA, DPU_RDMA_FEATURE_MODE_CFG, COMB_USE, 0),
     AT(RDMA_IN_PRECISION, DPU_RDMA_FEATURE_MODE_CFG, IN_PRECISION),
     AT(UNPOOLING, DPU_RDMA_SRC_DMA_CFG, UNPOOLING_EN),
     AT(UNPOOLING_METHOD, DPU_RDMA_SRC_DMA_CFG, POOLING_METHOD),

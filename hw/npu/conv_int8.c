@@ -209,29 +209,23 @@ uint8_t *rknpu_int8_output_row(const RknpuInt8Conv *c, const RknpuOutputRows *ro
     return rows->base + ((size_t)i * rows->strip.rows + down) * rows->strip.columns * ATOM_BYTES;
 }
 
-/* Of an atom that is not full only the bytes of its channels are written. */
+/* Lanes behind the last channel are written as zeros. */
 bool rknpu_int8_finish_output(const RknpuInt8Conv *c, const RknpuOutputRows *rows)
 {
-    RknpuMem *mem = c->state->job->mem;
     const RknpuStrip *s = &rows->strip;
     unsigned whole = rows->layout == RKNPU_LAYOUT_OTHER ? rows->atoms * s->rows : 0;
 
     for (unsigned i = 0; i < whole; i++) {
         unsigned atom = rows->first_atom + i / s->rows, y = s->y + i % s->rows;
         unsigned lanes = MIN(c->out.channels - atom * ATOM_BYTES, ATOM_BYTES);
-        const uint8_t *from = rknpu_int8_output_row(c, rows, atom, y);
-        uint32_t at = rknpu_output_address(&c->out, atom, y, s->x);
+        uint8_t *from = rknpu_int8_output_row(c, rows, atom, y);
 
-        if (lanes == ATOM_BYTES) {
-            if (!rknpu_mem_write(mem, at, from, (uint64_t)s->columns * ATOM_BYTES)) {
-                return false;
-            }
-            continue;
+        for (unsigned p = 0; lanes < ATOM_BYTES && p < s->columns; p++) {
+            memset(from + (size_t)p * ATOM_BYTES + lanes, 0, ATOM_BYTES - lanes);
         }
-        for (unsigned p = 0; p < s->columns; p++) {
-            if (!rknpu_mem_write(mem, at + p * ATOM_BYTES, from + (size_t)p * ATOM_BYTES, lanes)) {
-                return false;
-            }
+        if (!rknpu_mem_write(c->state->job->mem, rknpu_output_address(&c->out, atom, y, s->x), from,
+                             (uint64_t)s->columns * ATOM_BYTES)) {
+            return false;
         }
     }
     return true;

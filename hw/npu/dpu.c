@@ -72,7 +72,7 @@ static bool read_stream(RknpuDpuState *dpu, unsigned which, const RknpuOperandSt
         dpu->mul[which] = g_new0(uint16_t, dpu->channels);
     }
     for (unsigned r = 0; r < records; r++) {
-        uint8_t record[64] = {0};
+        uint8_t record[64] = { 0 };
         uint64_t at = (uint64_t)r * bytes;
 
         if (!rknpu_mem_read(mem, RKNPU_STREAM_OPERAND, stream->base + (uint32_t)at, record,
@@ -332,19 +332,21 @@ bool rknpu_dpu_ew_operands(RknpuDpuState *dpu, const RknpuRun *run, int64_t *ope
     return ew_pixel_operands(dpu, run, operands);
 }
 
-/* Writes [pixel][16 bytes]; of an atom that is not full only the bytes of its lanes. */
+/*
+ * Writes [pixel][16 bytes]. Atoms are written whole: Rockchip's compiler clears the lanes behind a
+ * tensor's last channel by copying the others in place.
+ */
 static bool store_atoms(RknpuDpuState *dpu, const RknpuRun *run, const uint8_t *atoms)
 {
     const RknpuOutput *out = &dpu->dpu->out;
     uint32_t at = rknpu_output_address(out, run->channel / out->atom, run->y, run->x);
-    unsigned bytes = (run->lanes * rknpu_type_bits(out->type) + 7) / 8;
 
-    if (bytes == ATOM_BYTES && !out->split_width) {
+    if (!out->split_width) {
         return rknpu_mem_write(dpu->job->mem, at, atoms, (uint64_t)run->pixels * ATOM_BYTES);
     }
     for (unsigned p = 0; p < run->pixels; p++) {
         at = rknpu_output_address(out, run->channel / out->atom, run->y, run->x + p);
-        if (!rknpu_mem_write(dpu->job->mem, at, atoms + p * ATOM_BYTES, bytes)) {
+        if (!rknpu_mem_write(dpu->job->mem, at, atoms + p * ATOM_BYTES, ATOM_BYTES)) {
             return false;
         }
     }
@@ -354,7 +356,7 @@ static bool store_atoms(RknpuDpuState *dpu, const RknpuRun *run, const uint8_t *
 bool rknpu_dpu_store_int(RknpuDpuState *dpu, const RknpuRun *run, const int64_t *values)
 {
     RknpuType type = dpu->dpu->out.type;
-    uint8_t atoms[RKNPU_RUN_PIXELS * ATOM_BYTES] = {0};
+    uint8_t atoms[RKNPU_RUN_PIXELS * ATOM_BYTES] = { 0 };
 
     for (unsigned i = 0; i < run->pixels * run->lanes; i++) {
         uint8_t *atom = atoms + i / run->lanes * ATOM_BYTES;
@@ -372,7 +374,7 @@ bool rknpu_dpu_store_int(RknpuDpuState *dpu, const RknpuRun *run, const int64_t 
 bool rknpu_dpu_store_float(RknpuDpuState *dpu, const RknpuRun *run, const float *values)
 {
     RknpuType type = dpu->dpu->out.type;
-    uint8_t atoms[RKNPU_RUN_PIXELS * ATOM_BYTES] = {0};
+    uint8_t atoms[RKNPU_RUN_PIXELS * ATOM_BYTES] = { 0 };
 
     for (unsigned i = 0; i < run->pixels * run->lanes; i++) {
         uint8_t *atom = atoms + i / run->lanes * ATOM_BYTES;

@@ -31,12 +31,6 @@ enum {
 /* LUT_CFG: LE answers below, LO above; all that is known of the RK3576's. */
 enum { LUT_CFG_BELOW_ABOVE = 0x68 };
 
-/* Bits of COMB_USE: one tensor for two readers, and whose data it becomes. */
-enum {
-    COMB_ONE_TENSOR = 1u << 0,
-    COMB_TO_MRDMA = 1u << 1,
-};
-
 /* Where one of the two like stages, BS and BN, has its fields. */
 typedef struct StageFields {
     const char *name;
@@ -144,7 +138,7 @@ RknpuTaskResult rknpu_decode_ew_source(const RknpuJob *job, RknpuType proc, Rknp
     }
     ew->source = mode ? RKNPU_EW_PIXEL : RKNPU_EW_CHANNEL;
     cube->type = ew_type(job, proc);
-    cube->combined = rknpu_field(job, RKNPU_F_COMB_USE) & COMB_ONE_TENSOR;
+    cube->combined = rknpu_field(job, RKNPU_F_COMB_ONE_TENSOR);
     cube->line_pitch = rknpu_field(job, RKNPU_F_RDMA_WIDTH) * RKNPU_ATOM_BYTES;
     if (cube->combined) {
         cube->base[0] = rknpu_address(job, RKNPU_F_SRC_BASE_ADDR);
@@ -420,7 +414,7 @@ RknpuTaskResult rknpu_decode_flying(const RknpuJob *job, RknpuTask *task)
     /* Both notches stand between what is read: LINE_NOTCH not behind a surface's last row. */
     rows = in->line_pitch * (in->height - 1) + in->width * RKNPU_ATOM_BYTES;
     in->surface_pitch = rows + rknpu_field(job, RKNPU_F_SURF_NOTCH);
-    in->paired = rknpu_field(job, RKNPU_F_COMB_USE) & COMB_TO_MRDMA;
+    in->paired = rknpu_field(job, RKNPU_F_COMB_TO_MRDMA);
     in->odd_base = rknpu_address(job, RKNPU_F_EW_BASE_ADDR);
     in->odd_surface_pitch = rows + rknpu_field(job, RKNPU_F_EW_SURF_NOTCH);
     if (rknpu_field(job, RKNPU_F_MRDMA_DISABLE)) {

@@ -190,6 +190,41 @@ TEST_F(Rk3576Dpu, OperandsOfBs)
     }
 }
 
+// layernorm's end: two fp16 surfaces in different places become the one surface of int8.
+TEST_F(Rk3576Dpu, SurfacesInTwoPlaces)
+{
+    TaskRunner task = Fp16Task(host);
+
+    task.set(RK3576_DPU_DATA_FORMAT, 2);
+    task.set(RK3576_DPU_DATA_CUBE_CHANNEL, 15);
+    task.set(RK3576_DPU_ORIG_CHANNEL, 15 << 16 | 0xf00);
+    task.set(RK3576_DPU_RDMA_DATA_CUBE_CHANNEL, 15);
+    task.set(RK3576_DPU_RDMA_FEATURE_MODE_CFG, 0x10149);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK) << task.first_report();
+    auto out = host.get<int8_t>(kOut, 2 * kValues);
+    for (unsigned i = 0; i < out.size(); i++) {
+        const auto &from = i % 16 < 8 ? a : b;
+
+        ASSERT_EQ(out[i], std::nearbyint(Value(from[i / 16 * 8 + i % 8]))) << i;
+    }
+}
+
+// layernorm clears the lanes behind the tensor's last channel by copying the others in place.
+TEST_F(Rk3576Dpu, ClearedLanes)
+{
+    TaskRunner task = Fp16Task(host);
+
+    task.set(RK3576_DPU_DST_BASE_ADDR, kA);
+    task.set(RK3576_DPU_DATA_CUBE_CHANNEL, 1);
+    task.set(RK3576_DPU_ORIG_CHANNEL, 1 << 16 | 0xf00);
+    task.set(RK3576_DPU_RDMA_DATA_CUBE_CHANNEL, 1);
+    ASSERT_EQ(task.run(), RKNPU_TASK_OK) << task.first_report();
+    auto out = host.get<uint16_t>(kA, kValues);
+    for (unsigned i = 0; i < out.size(); i++) {
+        ASSERT_EQ(out[i], i % 8 < 2 ? a[i] : 0) << i;
+    }
+}
+
 // e_add: x * 16384 + RND((e + 1) * 32766, 1), then OUT_CVT; the constants stand as ALU's at +0,
 // multiplier's at +0x20, shifts at +0x30.
 TEST(Rk3576Int8, AddOfTwoTensors)
