@@ -79,6 +79,13 @@ typedef enum RkMmuWalk {
     RK_MMU_WALK_BUS_ERROR,
 } RkMmuWalk;
 
+/* The page entries of one directory entry. */
+typedef struct RkMmuTable {
+    unsigned index; /* iova 31:22 */
+    hwaddr addr;
+    const uint8_t *entries; /* NULL: none found */
+} RkMmuTable;
+
 static void rk_iommu_update_irq(RkIommu *s)
 {
     bool level;
@@ -116,46 +123,63 @@ static void rk_iommu_zap_all(RkIommu *s)
     }
 }
 
-/* Reads one table entry. False: no RAM at that address. */
-static bool rk_iommu_load(RkIommu *s, hwaddr addr, uint32_t *entry)
+/* The `len` bytes at `addr`, or NULL: no RAM there. RCU read lock held. */
+static const uint8_t *rk_iommu_ram(RkIommu *s, hwaddr addr, hwaddr len)
 {
-    hwaddr xlat, len = sizeof(*entry);
-    MemoryRegion *mr;
+    hwaddr xlat, got = len;
+    MemoryRegion *mr = address_space_translate(&s->as, addr, &xlat, &got, false,
+                                               MEMTXATTRS_UNSPECIFIED);
 
-    RCU_READ_LOCK_GUARD();
-    mr = address_space_translate(&s->as, addr, &xlat, &len, false, MEMTXATTRS_UNSPECIFIED);
-    if (!memory_region_is_ram(mr) || memory_region_is_ram_device(mr) || len < sizeof(*entry)) {
-        return false;
+    if (!memory_region_is_ram(mr) || memory_region_is_ram_device(mr) || got < len) {
+        return NULL;
     }
-    *entry = ldl_le_p((uint8_t *)memory_region_get_ram_ptr(mr) + xlat);
-    return true;
+    return (const uint8_t *)memory_region_get_ram_ptr(mr) + xlat;
 }
 
-/* Finds the page entry of `iova` in the cache or the tables, and caches it. Lock held. */
-static RkMmuWalk rk_iommu_walk(RkIommu *s, uint32_t iova, uint32_t *pte)
+/* Finds the table of `iova`'s page entries. Lock and RCU read lock held. */
+static RkMmuWalk rk_iommu_find_table(RkIommu *s, uint32_t iova, RkMmuTable *table)
+{
+    unsigned index = iova >> 22;
+    hwaddr addr = rk_iommu_entry_address(s->dte_addr) + 4 * index;
+    const uint8_t *entry = rk_iommu_ram(s, addr, 4);
+    uint32_t dte;
+
+    if (!entry) {
+        return RK_MMU_WALK_BUS_ERROR;
+    }
+    dte = ldl_le_p(entry);
+    trace_rk_iommu_walk_dte(s->bank, iova, addr, dte);
+    if (!(dte & RK_MMU_ENTRY_VALID)) {
+        return RK_MMU_WALK_FAULT;
+    }
+    table->index = index;
+    table->addr = rk_iommu_entry_address(dte);
+    table->entries = rk_iommu_ram(s, table->addr, 4 * RK_MMU_ENTRIES);
+    return table->entries ? RK_MMU_WALK_OK : RK_MMU_WALK_BUS_ERROR;
+}
+
+/*
+ * Finds the page entry of `iova` in the cache or the tables, and caches it. `table` is the one of
+ * the page before, if any, for a run of pages. Lock and RCU read lock held.
+ */
+static RkMmuWalk rk_iommu_walk(RkIommu *s, uint32_t iova, RkMmuTable *table, uint32_t *pte)
 {
     unsigned dte_index = iova >> 22;
     unsigned pte_index = (iova >> RK_MMU_PAGE_BITS) % RK_MMU_ENTRIES;
-    hwaddr addr;
-    uint32_t dte;
 
     if (s->cache[dte_index] && s->cache[dte_index][pte_index]) {
         *pte = s->cache[dte_index][pte_index];
         return RK_MMU_WALK_OK;
     }
-    addr = rk_iommu_entry_address(s->dte_addr) + 4 * dte_index;
-    if (!rk_iommu_load(s, addr, &dte)) {
-        return RK_MMU_WALK_BUS_ERROR;
+    if (!table->entries || table->index != dte_index) {
+        RkMmuWalk result = rk_iommu_find_table(s, iova, table);
+
+        if (result != RK_MMU_WALK_OK) {
+            return result;
+        }
     }
-    trace_rk_iommu_walk_dte(s->bank, iova, addr, dte);
-    if (!(dte & RK_MMU_ENTRY_VALID)) {
-        return RK_MMU_WALK_FAULT;
-    }
-    addr = rk_iommu_entry_address(dte) + 4 * pte_index;
-    if (!rk_iommu_load(s, addr, pte)) {
-        return RK_MMU_WALK_BUS_ERROR;
-    }
-    trace_rk_iommu_walk_pte(s->bank, iova, addr, *pte);
+    *pte = ldl_le_p(table->entries + 4 * pte_index);
+    trace_rk_iommu_walk_pte(s->bank, iova, table->addr + 4 * pte_index, *pte);
     if (!(*pte & RK_MMU_ENTRY_VALID)) {
         return RK_MMU_WALK_FAULT;
     }
@@ -166,10 +190,11 @@ static RkMmuWalk rk_iommu_walk(RkIommu *s, uint32_t iova, uint32_t *pte)
     return RK_MMU_WALK_OK;
 }
 
-static RkMmuWalk rk_iommu_page(RkIommu *s, uint32_t iova, bool write, hwaddr *pa)
+static RkMmuWalk rk_iommu_page(RkIommu *s, uint32_t iova, bool write, RkMmuTable *table,
+                               hwaddr *pa)
 {
     uint32_t pte;
-    RkMmuWalk result = rk_iommu_walk(s, iova, &pte);
+    RkMmuWalk result = rk_iommu_walk(s, iova, table, &pte);
 
     if (result == RK_MMU_WALK_OK) {
         if (!(pte & (write ? RK_MMU_ENTRY_WRITABLE : RK_MMU_ENTRY_READABLE))) {
@@ -219,6 +244,7 @@ uint64_t rk_iommu_translate(RkIommu *s, uint32_t iova, uint64_t len, bool write,
 {
     uint64_t limit = MIN(len, (1ull << 32) - iova);
     uint64_t run;
+    RkMmuTable table = { 0 };
     RkMmuWalk result;
 
     QEMU_LOCK_GUARD(&s->lock);
@@ -232,7 +258,8 @@ uint64_t rk_iommu_translate(RkIommu *s, uint32_t iova, uint64_t len, bool write,
     if (s->status & RK_MMU_STATUS_PAGE_FAULT_ACTIVE) {
         return 0;
     }
-    result = rk_iommu_page(s, iova, write, pa);
+    RCU_READ_LOCK_GUARD();
+    result = rk_iommu_page(s, iova, write, &table, pa);
     if (result != RK_MMU_WALK_OK) {
         rk_iommu_record(s, result, iova, write);
         return 0;
@@ -240,7 +267,8 @@ uint64_t rk_iommu_translate(RkIommu *s, uint32_t iova, uint64_t len, bool write,
     for (run = RK_MMU_PAGE_SIZE - iova % RK_MMU_PAGE_SIZE; run < limit; run += RK_MMU_PAGE_SIZE) {
         hwaddr next;
 
-        if (rk_iommu_page(s, iova + run, write, &next) != RK_MMU_WALK_OK || next != *pa + run) {
+        if (rk_iommu_page(s, iova + run, write, &table, &next) != RK_MMU_WALK_OK ||
+            next != *pa + run) {
             break;
         }
     }
