@@ -275,7 +275,9 @@ static void rk_create_npu(RkMachineState *rms)
     rms->npu = qdev_new(TYPE_RK_NPU);
     object_property_add_child(OBJECT(rms), "npu", OBJECT(rms->npu));
     qdev_prop_set_string(rms->npu, "chip", chip->name);
-    qdev_prop_set_bit(rms->npu, "strict", rms->strict);
+    if (rms->strict) { /* else -global may */
+        qdev_prop_set_bit(rms->npu, "strict", true);
+    }
     if (rms->npu_log) {
         qdev_prop_set_string(rms->npu, "event-log", rms->npu_log);
     }

@@ -106,6 +106,9 @@ char **emu_launch_argv(const EmuOptions *o, const EmuFiles *files, bool attached
     if (files->dtb) {
         add_option(argv, "-dtb", files->dtb);
     }
+    for (char **global = o->globals; global && *global; global++) {
+        add_option(argv, "-global", *global);
+    }
     add_command_line(argv, o, verbose);
     if (attached) {
         add_connections(argv);

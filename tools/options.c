@@ -20,7 +20,7 @@ G_DEFINE_QUARK(rknpu-emu-error, emu_error)
 /* Options as typed, before they are checked. */
 typedef struct {
     char *machine, *driver, *kernel, *append, *dtb, *npu_sram, *share, *log, *memory;
-    char **overlays, **modules;
+    char **overlays, **modules, **globals;
     int cpus, timeout;
     gboolean stats;
     gboolean dry_run;
@@ -134,6 +134,22 @@ static bool check_sizes(EmuOptions *o, const Raw *raw, GError **error)
     return true;
 }
 
+/* What QEMU takes without a word and does not use is caught here: a name without a device. */
+static bool check_globals(const Raw *raw, GError **error)
+{
+    for (char **global = raw->globals; global && *global; global++) {
+        const char *dot = strchr(*global, '.'), *equal = strchr(*global, '=');
+
+        if (!dot || !equal || dot == *global || dot + 1 >= equal) {
+            g_set_error(error, EMU_ERROR, EMU_STATUS_USAGE,
+                        "--global %s: write DEVICE.PROPERTY=VALUE, for example rk-npu.strict=on",
+                        *global);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* SIZE[@OFFSET] */
 static bool check_npu_sram(EmuOptions *o, const Raw *raw, GError **error)
 {
@@ -199,6 +215,9 @@ static bool parse_raw(char **argv, Raw *raw, GError **error)
           "give the NPU this part of the on-chip SRAM, e.g. 476K@0x78000", "SIZE[@OFFSET]" },
         { "module", 'm', 0, G_OPTION_ARG_FILENAME_ARRAY, &raw->modules,
           "load this module after the default ones; may be repeated", "FILE" },
+        { "global", 0, 0, G_OPTION_ARG_STRING_ARRAY, &raw->globals,
+          "a switch of a device, e.g. rk-npu.strict=on; may be repeated",
+          "DEVICE.PROPERTY=VALUE" },
         { "share", 0, 0, G_OPTION_ARG_FILENAME, &raw->share,
           "folder that the guest sees, read-write, at /mnt/share", "DIR" },
         { "smp", 0, 0, G_OPTION_ARG_INT, &raw->cpus, "CPUs, 1 to 8 (default 2)", "N" },
@@ -251,6 +270,7 @@ static void raw_clear(Raw *raw)
     g_free(raw->memory);
     g_strfreev(raw->overlays);
     g_strfreev(raw->modules);
+    g_strfreev(raw->globals);
 }
 
 EmuOptions *emu_options_parse(char **argv, GError **error)
@@ -266,12 +286,14 @@ EmuOptions *emu_options_parse(char **argv, GError **error)
         return NULL;
     }
     ok = parse_raw(words, &raw, error) && check_machine(o, &raw, error) &&
-         check_sizes(o, &raw, error) && check_npu_sram(o, &raw, error);
+         check_sizes(o, &raw, error) && check_npu_sram(o, &raw, error) &&
+         check_globals(&raw, error);
     o->kernel = g_steal_pointer(&raw.kernel);
     o->append = g_steal_pointer(&raw.append);
     o->dtb = g_steal_pointer(&raw.dtb);
     o->overlays = g_steal_pointer(&raw.overlays);
     o->modules = g_steal_pointer(&raw.modules);
+    o->globals = g_steal_pointer(&raw.globals);
     o->share = g_steal_pointer(&raw.share);
     o->log = g_steal_pointer(&raw.log);
     o->stats = raw.stats;
@@ -292,6 +314,7 @@ void emu_options_free(EmuOptions *o)
     g_free(o->dtb);
     g_strfreev(o->overlays);
     g_strfreev(o->modules);
+    g_strfreev(o->globals);
     g_strfreev(o->command);
     g_free(o->share);
     g_free(o->log);

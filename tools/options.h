@@ -16,8 +16,9 @@ typedef struct {
     char *kernel;               /* as given; NULL for the default kernel */
     char *append;               /* for the kernel's command line; NULL for nothing */
     char *dtb;                  /* NULL for the machine's own */
-    char **overlays;            /* NULL or a NULL-ended list, as the three below */
+    char **overlays;            /* NULL or a NULL-ended list, as the four below */
     char **modules;
+    char **globals;             /* DEVICE.PROPERTY=VALUE of QEMU's devices */
     char **command;             /* NULL for an interactive shell */
     char *share;
     char *log;

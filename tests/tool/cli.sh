@@ -66,6 +66,7 @@ refuses 2 '--nonsense' run --nonsense
 refuses 2 'machine rk3588 has 1 to 8 CPUs' run --smp 9
 refuses 2 'machine rk3588 takes 512 MiB' run --memory 16M -- true
 refuses 2 'machine rk3588 takes 512 MiB' run --memory 1000G -- true
+refuses 2 'write DEVICE.PROPERTY=VALUE' run --global strict=on -- true
 refuses 2 "no machine 'rk1'" run --machine rk1
 refuses 2 'does not apply to machine virt' run --machine virt --driver rocket
 refuses 2 'does not apply to machine virt' run --machine virt --overlay x -- true
@@ -90,6 +91,7 @@ RKNPU_GUEST=/no/such/guest refuses 125 'make guest' run -- true
 
 prints '-machine virt' run --machine virt --dry-run -- true
 prints '-smp 3' run --machine virt --smp 3 --dry-run -- true
+prints '-global rk-npu.strict=on' run --global rk-npu.strict=on --dry-run -- true
 prints '-m 4096M' run --machine virt --memory 4G --dry-run -- true
 prints ' cma=256M rk.x=1' run --machine virt --append "cma=256M rk.x=1" --dry-run -- true
 prints "path=$work/dir," run --machine virt --share "$work/dir" --dry-run -- true
