@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Three independent jobs on three cores beside one job at a time, through the public interface: a
- * command stream each, the core's worker thread, its interrupt. Time that passes, not CPU time.
+ * Three independent jobs on three cores, and jobs that several host threads compute, beside one job
+ * at a time on one thread; through the public interface: a command stream each, the core's worker
+ * thread, its interrupt. Time that passes, not CPU time.
  *
  *   jobs [RUNS]
  */
@@ -108,6 +109,12 @@ static double rate(Bench *b, unsigned cores)
     return JOBS * 1e6 / (double)(g_get_monotonic_time() - begin);
 }
 
+static void close_bench(Bench *b)
+{
+    rknpu_free(b->npu);
+    g_free(b->memory.bytes);
+}
+
 static void open_bench(Bench *b, const RknpuConfig *config)
 {
     RknpuHost host = bench_host();
@@ -132,21 +139,27 @@ static void open_bench(Bench *b, const RknpuConfig *config)
 int main(int argc, char **argv)
 {
     unsigned runs = bench_runs(argc, argv, 15, MAX_RUNS);
-    static double one[MAX_RUNS], three[MAX_RUNS];
-    static Bench b;
-    RknpuConfig config = { 0 };
+    static double one[MAX_RUNS], three[MAX_RUNS], helped[MAX_RUNS];
+    static Bench b, team;
+    RknpuConfig config = { .threads = 1 }, many = { .threads = MIN(g_get_num_processors(), 8) };
+    g_autofree char *title = g_strdup_printf("one job at a time on %u threads", many.threads);
     BenchReport *report = bench_report_new("jobs");
 
     open_bench(&b, &config);
+    open_bench(&team, &many);
     rate(&b, CORES);
+    rate(&team, 1);
     for (unsigned run = 0; run < runs; run++) {
         one[run] = rate(&b, 1);
         three[run] = rate(&b, CORES);
+        helped[run] = rate(&team, 1);
     }
     printf("%u processors\n", g_get_num_processors());
     bench_report_add(report, "three jobs on three cores", bench_median(three, runs), "jobs/s",
                      "one job at a time", bench_median(one, runs));
-    rknpu_free(b.npu);
-    g_free(b.memory.bytes);
+    bench_report_add(report, title, bench_median(helped, runs), "jobs/s", "one job at a time",
+                     bench_median(one, runs));
+    close_bench(&b);
+    close_bench(&team);
     return bench_report_finish(report);
 }

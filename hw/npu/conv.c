@@ -10,6 +10,7 @@
 #include "conv_float.h"
 #include "dcomp.h"
 #include "kernels/isa.h"
+#include "split.h"
 
 int32_t rknpu_conv_ow(const RknpuConvState *state, unsigned channel)
 {
@@ -97,7 +98,7 @@ RknpuTaskResult rknpu_conv_run(RknpuJob *job, const RknpuTask *task)
     }
     r = state.conv->compressed ? rknpu_dcomp_unpack(job, state.conv) : RKNPU_TASK_OK;
     if (r == RKNPU_TASK_OK) {
-        r = compute(&state);
+        r = rknpu_split_run(&state, compute);
     }
     if (!rknpu_mem_release(job->mem) && r == RKNPU_TASK_OK) {
         r = RKNPU_TASK_WRITE_FAULT;

@@ -19,6 +19,7 @@
 #include <glib.h>
 #include "job.h"
 #include "mem.h"
+#include "team.h"
 #include "rknpu/regs.h"
 
 #define RKNPU_PC_WORDS 64
@@ -92,6 +93,7 @@ struct RknpuNpu {
     void *opaque;
     RknpuConfig config;
     RknpuRegMap map;
+    RknpuTeam *team;
     RknpuCore core[RKNPU_MAX_CORES];
 };
 

@@ -388,19 +388,48 @@ bool rknpu_dpu_store_float(RknpuDpuState *dpu, const RknpuRun *run, const float 
     return store_atoms(dpu, run, atoms);
 }
 
-void rknpu_dpu_count_output(RknpuDpuState *dpu)
+/*
+ * The next range of bytes that the task writes: `*at` counts them, 0 at first. False: no more.
+ */
+static bool next_output(const RknpuOutput *out, uint64_t *at, uint32_t *iova, uint64_t *len)
 {
-    const RknpuOutput *out = &dpu->dpu->out;
     unsigned atoms = (out->channels + out->atom - 1) / out->atom;
     uint64_t row = (uint64_t)out->width * ATOM_BYTES;
     bool dense = out->line_pitch == (int64_t)row && !out->split_width;
+    unsigned rows = dense ? 1 : out->height;
 
-    for (unsigned g = 0; g < atoms; g++) {
-        bool stored = g % out->pass_atoms < out->stored_atoms;
+    for (; *at < (uint64_t)atoms * rows; ++*at) {
+        unsigned g = *at / rows;
 
-        for (unsigned y = 0; stored && y < (dense ? 1 : out->height); y++) {
-            rknpu_mem_count(dpu->job->mem, RKNPU_STREAM_OUTPUT, rknpu_output_address(out, g, y, 0),
-                            dense ? row * out->height : row);
+        if (g % out->pass_atoms < out->stored_atoms) {
+            *iova = rknpu_output_address(out, g, *at % rows, 0);
+            *len = dense ? row * out->height : row;
+            ++*at;
+            return true;
         }
+    }
+    return false;
+}
+
+bool rknpu_dpu_map_output(RknpuDpuState *dpu)
+{
+    uint64_t at = 0, len;
+    uint32_t iova;
+
+    while (next_output(&dpu->dpu->out, &at, &iova, &len)) {
+        if (rknpu_cancelled(dpu->job) || !rknpu_mem_map_out(dpu->job->mem, iova, len)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void rknpu_dpu_count_output(RknpuDpuState *dpu)
+{
+    uint64_t at = 0, len;
+    uint32_t iova;
+
+    while (next_output(&dpu->dpu->out, &at, &iova, &len)) {
+        rknpu_mem_count(dpu->job->mem, RKNPU_STREAM_OUTPUT, iova, len);
     }
 }

@@ -67,6 +67,9 @@ bool rknpu_dpu_store_float(RknpuDpuState *dpu, const RknpuRun *run, const float 
 /* True when rknpu_dpu_float() would do nothing but store. */
 bool rknpu_dpu_float_stores_only(const RknpuDpu *dpu);
 
+/* Maps the output before anything is computed. False: a write fault, or cancelled. */
+bool rknpu_dpu_map_output(RknpuDpuState *dpu);
+
 /* Output bytes of the task for the traffic counters. */
 void rknpu_dpu_count_output(RknpuDpuState *dpu);
 

@@ -51,6 +51,7 @@ typedef struct RknpuJob {
     int16_t lut[2][RKNPU_LUT_ENTRIES];             /* [0] LE, [1] LO */
     uint32_t dma_base; /* TASK_DMA_BASE_ADDR, added to every DMA address */
     RknpuMem *mem;
+    struct RknpuTeam *team;                        /* threads that may help; NULL: none */
     uint64_t macs;                                 /* filled by the computing half */
     const int *cancel;                             /* atomic flag: a reset wants the worker back */
     void *report_opaque;
@@ -107,6 +108,8 @@ bool rknpu_mem_faulted_write(const RknpuMem *mem);
 void rknpu_mem_overlay(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint8_t *bytes,
                        uint64_t len);
 void rknpu_mem_turn_pipe(RknpuMem *mem);
+/* Maps output bytes [iova, iova + len), which shows their faults. False: there is one. */
+bool rknpu_mem_map_out(RknpuMem *mem, uint32_t iova, uint64_t len);
 void rknpu_mem_count(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len);
 
 #endif /* HW_NPU_JOB_H */

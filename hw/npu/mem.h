@@ -20,6 +20,14 @@ RknpuMem *rknpu_mem_new(const RknpuHost *host, void *opaque, unsigned core, unsi
  */
 void rknpu_mem_free(RknpuMem *mem);
 
+/*
+ * A window beside `whole` for a part of its task on another thread, and its end: the first fault of
+ * the part becomes the whole's unless that has one. A part sees the overlays of the whole; it must
+ * end before these do. The part is freed; its views have been released.
+ */
+RknpuMem *rknpu_mem_part(const RknpuMem *whole);
+void rknpu_mem_end_part(RknpuMem *whole, RknpuMem *part);
+
 /* What rknpu_mem_count() has added up so far. */
 const RknpuTraffic *rknpu_mem_traffic(const RknpuMem *mem);
 

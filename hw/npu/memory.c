@@ -40,6 +40,7 @@ typedef struct Overlay {
     uint32_t iova;
     uint64_t len;
     uint8_t *bytes;
+    bool lent; /* another window's bytes */
 } Overlay;
 
 enum {
@@ -78,6 +79,13 @@ RknpuMem *rknpu_mem_new(const RknpuHost *host, void *opaque, unsigned core, unsi
     return mem;
 }
 
+static void drop_overlay(Overlay *o)
+{
+    if (!o->lent) {
+        g_free(o->bytes);
+    }
+}
+
 static void drop_views(RknpuMem *mem)
 {
     for (int write = 0; write < 2; write++) {
@@ -101,9 +109,30 @@ void rknpu_mem_free(RknpuMem *mem)
     g_array_free(mem->held[1], TRUE);
     g_array_free(mem->gathered, TRUE);
     for (unsigned i = 0; i < OVERLAYS; i++) {
-        g_free(mem->overlay[i].bytes);
+        drop_overlay(&mem->overlay[i]);
     }
     g_free(mem);
+}
+
+RknpuMem *rknpu_mem_part(const RknpuMem *whole)
+{
+    RknpuMem *part = rknpu_mem_new(whole->host, whole->opaque, whole->core, whole->task);
+
+    for (unsigned i = 0; i < OVERLAYS; i++) {
+        part->overlay[i] = whole->overlay[i];
+        part->overlay[i].lent = true;
+    }
+    return part;
+}
+
+void rknpu_mem_end_part(RknpuMem *whole, RknpuMem *part)
+{
+    if (part->faults && !whole->faults) {
+        whole->first_fault = part->first_fault;
+        whole->first_fault_write = part->first_fault_write;
+    }
+    whole->faults += part->faults;
+    rknpu_mem_free(part);
 }
 
 const RknpuTraffic *rknpu_mem_traffic(const RknpuMem *mem)
@@ -275,7 +304,7 @@ void rknpu_mem_overlay(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint8_t
                                : stream == RKNPU_STREAM_FEATURE ? OVERLAY_FEATURES
                                                                 : OVERLAY_PIPE];
 
-    g_free(o->bytes);
+    drop_overlay(o);
     *o = (Overlay){ .stream = stream, .iova = iova, .len = len, .bytes = bytes };
 }
 
@@ -436,6 +465,26 @@ bool rknpu_mem_release(RknpuMem *mem)
     }
     drop_views(mem);
     return ok;
+}
+
+bool rknpu_mem_map_out(RknpuMem *mem, uint32_t iova, uint64_t len)
+{
+    uint8_t *bytes;
+    Piece piece;
+
+    if (overlaid(mem, RKNPU_STREAM_OUTPUT, iova, len, &bytes)) {
+        return bytes;
+    }
+    if (!usable(mem, RKNPU_STREAM_OUTPUT, iova, len, true)) {
+        return false;
+    }
+    for (uint64_t at = 0; at < len; at += piece.len) {
+        if (!take(mem, RKNPU_STREAM_OUTPUT, iova + at, len - at, true, false, &piece)) {
+            return false;
+        }
+        give_back(mem, &piece, false);
+    }
+    return true;
 }
 
 static void count_piece(RknpuMem *mem, RknpuStream stream, uint32_t iova, const Piece *piece)

@@ -315,7 +315,11 @@ bool rknpu_irq_level(RknpuNpu *npu, unsigned number)
 static gpointer worker(gpointer opaque)
 {
     RknpuCore *core = opaque;
+    const RknpuHost *host = &core->npu->host;
 
+    if (host->thread) {
+        host->thread(core->npu->opaque, true);
+    }
     g_mutex_lock(&core->lock);
     while (!core->stopping) {
         if (rknpu_pc_runnable(core)) {
@@ -325,6 +329,9 @@ static gpointer worker(gpointer opaque)
         }
     }
     g_mutex_unlock(&core->lock);
+    if (host->thread) {
+        host->thread(core->npu->opaque, false);
+    }
     return NULL;
 }
 
@@ -340,6 +347,7 @@ static void core_init(RknpuNpu *npu, unsigned number)
     core->job.chip = npu->chip;
     core->job.config = &npu->config;
     core->job.cancel = &core->cancel;
+    core->job.team = npu->team;
     core->job.report_opaque = core;
     core->job.report = report_from_task;
     rknpu_regfile_reset(&npu->map, &core->state);
@@ -357,6 +365,7 @@ RknpuNpu *rknpu_new(const RknpuChip *chip, const RknpuHost *host, void *opaque,
         npu->config = *config;
     }
     rknpu_regmap_init(&npu->map, chip);
+    npu->team = rknpu_team_new(MAX(npu->config.threads, 1) - 1, &npu->host, opaque);
     for (unsigned i = 0; i < chip->cores; i++) {
         core_init(npu, i);
     }
@@ -401,6 +410,7 @@ void rknpu_free(RknpuNpu *npu)
     for (unsigned i = 0; i < npu->chip->cores; i++) {
         core_stop(&npu->core[i]);
     }
+    rknpu_team_free(npu->team);
     g_free(npu);
 }
 

@@ -35,6 +35,7 @@
 
 #define RK_NPU_LINES 2 /* clock and reset lines of one core: A and H */
 #define RK_NPU_MMU_IRQ "mmu-irq"
+#define RK_NPU_THREADS_MAX 8 /* that compute one task */
 
 OBJECT_DECLARE_SIMPLE_TYPE(RkNpu, RK_NPU)
 
@@ -233,6 +234,16 @@ static void rk_npu_interrupt(void *opaque, unsigned index, bool on)
     }
 }
 
+/* Those that read guest memory under RCU have to be known to it. */
+static void rk_npu_thread(void *opaque, bool on)
+{
+    if (on) {
+        rcu_register_thread();
+    } else {
+        rcu_unregister_thread();
+    }
+}
+
 static const RknpuHost rk_npu_host = {
     .map = rk_npu_map,
     .unmap = rk_npu_unmap,
@@ -240,6 +251,7 @@ static const RknpuHost rk_npu_host = {
     .now = rk_npu_now,
     .event = rk_npu_event,
     .interrupt = rk_npu_interrupt,
+    .thread = rk_npu_thread,
 };
 
 /* Registers */
@@ -552,6 +564,13 @@ static void rk_npu_realize(DeviceState *dev, Error **errp)
     if (!rk_npu_take_roundings(s, errp)) {
         return;
     }
+    if (s->config.threads > RK_NPU_THREADS_MAX) {
+        error_setg(errp, "rk-npu: \"threads\" is at most %u", RK_NPU_THREADS_MAX);
+        return;
+    }
+    if (!s->config.threads) {
+        s->config.threads = MIN(g_get_num_processors(), RK_NPU_THREADS_MAX);
+    }
     if (s->event_log) {
         s->log = fopen(s->event_log, "w");
         if (!s->log) {
@@ -687,6 +706,7 @@ static const Property rk_npu_properties[] = {
     DEFINE_PROP_STRING("round-mul", RkNpu, rounding[ROUND_MUL]),
     DEFINE_PROP_STRING("round-ew", RkNpu, rounding[ROUND_EW]),
     DEFINE_PROP_STRING("round-out", RkNpu, rounding[ROUND_OUT]),
+    DEFINE_PROP_UINT32("threads", RkNpu, config.threads, 0),
     DEFINE_PROP_BOOL("dw-tail-as-mesa-packs", RkNpu, config.dw_tail_as_mesa_packs, false),
     DEFINE_PROP_BOOL("ow-sum-without-padding", RkNpu, config.ow_sum_without_padding, false),
     DEFINE_PROP_BOOL("chain-null-completes", RkNpu, config.chain_null_completes, false),

@@ -46,6 +46,7 @@ typedef struct RknpuConfig {
     /* next program address 0 before TASK_NUMBER is reached: complete, not hang */
     bool chain_null_completes;
     bool strict; /* an unmodelled register or mode stalls the job (the owner stops the VM) */
+    unsigned threads;           /* of the host that may compute one task; 0 is 1 */
     unsigned force_isa;         /* 0 = best of the host; else an RknpuIsa, for tests and benches */
 } RknpuConfig;
 
@@ -68,6 +69,8 @@ typedef struct RknpuConfig {
  *        false soon, and so do later ones, until off. Called without locks of the model, on the
  *        thread that resets, pauses or frees. May be NULL when map never waits.
  *
+ * thread    A thread that calls map, unmap and event starts (on) or ends, on that thread. May be NULL.
+ *
  * rknpu_reset(), rknpu_pause() and rknpu_free() wait for workers: map, unmap and event must not
  * wait for a lock that their caller holds (QEMU: not for the big lock).
  */
@@ -79,6 +82,7 @@ typedef struct RknpuHost {
     int64_t (*now)(void *opaque);
     void (*event)(void *opaque, const RknpuEvent *ev);
     void (*interrupt)(void *opaque, unsigned core, bool on);
+    void (*thread)(void *opaque, bool on);
 } RknpuHost;
 
 typedef struct RknpuNpu RknpuNpu;

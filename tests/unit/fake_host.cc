@@ -121,6 +121,7 @@ bool FakeHost::map_cb(void *opaque, unsigned core, uint32_t iova, uint64_t len, 
     uint64_t phys, next, got;
     RknpuMemKind kind;
 
+    self->mapping_threads_.insert(std::this_thread::get_id());
     EXPECT_LT(core, static_cast<unsigned>(RKNPU_MAX_CORES));
     EXPECT_GT(len, 0u);
     EXPECT_LE(iova + len, UINT64_C(1) << 32);
@@ -209,6 +210,13 @@ unsigned FakeHost::irq_calls(unsigned core) const
     std::lock_guard<std::mutex> hold(lock_);
 
     return irq_calls_[core];
+}
+
+unsigned FakeHost::mapping_threads() const
+{
+    std::lock_guard<std::mutex> hold(lock_);
+
+    return mapping_threads_.size();
 }
 
 unsigned FakeHost::maps() const

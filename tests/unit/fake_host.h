@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 extern "C" {
@@ -68,6 +70,8 @@ public:
     void clear_events();
     unsigned irq_calls(unsigned core) const;
     unsigned maps() const;
+    /* How many threads have called map. */
+    unsigned mapping_threads() const;
     int open_spans() const;
 
 private:
@@ -92,6 +96,7 @@ private:
     uint64_t span_limit_ = UINT64_MAX;
     unsigned irq_calls_[RKNPU_MAX_CORES] = {};
     unsigned maps_ = 0;
+    std::set<std::thread::id> mapping_threads_;
     int open_ = 0;
 };
 
