@@ -46,8 +46,9 @@ void rknpu_int8_open_input(const RknpuInt8Conv *c, RknpuInputRows *in, unsigned 
         .layout = input_layout(cube, present),
         .first_surface = first,
         .surfaces = first < present ? MIN(wanted, present - first) : 0,
-        .plain = cube->pixel_bytes == ATOM_BYTES && !c->conv->convert.active &&
-                 cube->channels >= (first + wanted) * ATOM_BYTES,
+        .plain = cube->pixel_bytes == ATOM_BYTES && !c->conv->convert.active
+                     ? cube->channels / ATOM_BYTES
+                     : 0,
     };
     in->surface = g_new0(const uint8_t *, wanted);
 }
@@ -75,6 +76,14 @@ RknpuLayout rknpu_int8_output_layout(const RknpuOutput *out)
     return RKNPU_LAYOUT_OTHER;
 }
 
+/* First byte that is viewed of the surface with this index among the opened ones. */
+static uint32_t surface_address(const RknpuInt8Conv *c, const RknpuInputRows *in, unsigned i)
+{
+    unsigned surface = in->layout == RKNPU_LAYOUT_LINES ? 0 : in->first_surface + i;
+
+    return rknpu_cube_address(&c->conv->input, surface, in->first_row, in->first_column);
+}
+
 bool rknpu_int8_view_input(const RknpuInt8Conv *c, RknpuInputRows *in, int64_t row, int64_t rows,
                            int64_t column, int64_t columns)
 {
@@ -95,14 +104,20 @@ bool rknpu_int8_view_input(const RknpuInt8Conv *c, RknpuInputRows *in, int64_t r
     if (in->layout == RKNPU_LAYOUT_LINES) {
         len = (uint64_t)in->rows * cube->line_pitch;
     }
-    for (unsigned i = 0; i < ranges; i++) {
-        uint32_t at =
-            rknpu_cube_address(cube, in->layout == RKNPU_LAYOUT_LINES ? 0 : in->first_surface + i,
-                               in->first_row, in->first_column);
+    for (unsigned i = 0, next; i < ranges; i = next) {
+        uint32_t at = surface_address(c, in, i);
+        const uint8_t *view;
 
-        in->surface[i] = rknpu_mem_view(c->state->job->mem, RKNPU_STREAM_FEATURE, at, len);
-        if (!in->surface[i]) {
+        for (next = i + 1; next < ranges && (next - i + 1) * len <= RKNPU_VIEW_MAX &&
+                           surface_address(c, in, next) == at + (next - i) * len;) {
+            next++; /* surfaces that follow each other are one view */
+        }
+        view = rknpu_mem_view(c->state->job->mem, RKNPU_STREAM_FEATURE, at, (next - i) * len);
+        if (!view) {
             return false;
+        }
+        for (unsigned k = i; k < next; k++) {
+            in->surface[k] = view + (k - i) * len;
         }
     }
     return true;
@@ -131,9 +146,9 @@ static const uint8_t *unpack_row(const RknpuInt8Conv *c, const RknpuInputRows *i
     return row;
 }
 
-bool rknpu_int8_rows_are_memory(const RknpuInputRows *in)
+bool rknpu_int8_rows_are_memory(const RknpuInputRows *in, unsigned surface)
 {
-    return in->plain && in->layout != RKNPU_LAYOUT_OTHER;
+    return surface < in->plain && in->layout != RKNPU_LAYOUT_OTHER;
 }
 
 const uint8_t *rknpu_int8_input_row(const RknpuInt8Conv *c, const RknpuInputRows *in,
@@ -162,7 +177,7 @@ const uint8_t *rknpu_int8_input_row(const RknpuInt8Conv *c, const RknpuInputRows
         }
         from = copy;
     }
-    return in->plain ? from : unpack_row(c, in, surface, from);
+    return surface < in->plain ? from : unpack_row(c, in, surface, from);
 }
 
 bool rknpu_int8_view_output(const RknpuInt8Conv *c, RknpuOutputRows *rows)
@@ -178,11 +193,21 @@ bool rknpu_int8_view_output(const RknpuInt8Conv *c, RknpuOutputRows *rows)
                                         (uint64_t)s->rows * out->line_pitch);
         return rows->base != NULL;
     case RKNPU_LAYOUT_ROWS:
-        for (unsigned i = 0; i < rows->atoms; i++) {
-            rows->atom[i] = rknpu_mem_view_out(
-                mem, rknpu_output_address(out, rows->first_atom + i, s->y, s->x), len);
-            if (!rows->atom[i]) {
+        for (unsigned i = 0, next; i < rows->atoms; i = next) {
+            uint32_t at = rknpu_output_address(out, rows->first_atom + i, s->y, s->x);
+            uint8_t *view;
+
+            for (next = i + 1; next < rows->atoms && (next - i + 1) * len <= RKNPU_VIEW_MAX &&
+                               rknpu_output_address(out, rows->first_atom + next, s->y, s->x) ==
+                                   at + (next - i) * len;) {
+                next++; /* atoms that follow each other are one view */
+            }
+            view = rknpu_mem_view_out(mem, at, (next - i) * len);
+            if (!view) {
                 return false;
+            }
+            for (unsigned k = i; k < next; k++) {
+                rows->atom[k] = view + (k - i) * len;
             }
         }
         return true;

@@ -54,7 +54,7 @@ typedef struct RknpuInputRows {
     unsigned first_column, columns;
     unsigned first_surface, surfaces;
     const uint8_t **surface; /* ROWS: first viewed byte of each surface; LINES: of line 0 alone */
-    bool plain;              /* memory bytes are the signed values of 16 channels */
+    unsigned plain; /* surfaces from 0 on whose memory bytes are the signed values of 16 channels */
 } RknpuInputRows;
 
 /* `wanted` surfaces from `first` on; those that the cube lacks read as zeros. Close frees. */
@@ -69,8 +69,8 @@ void rknpu_int8_close_input(RknpuInputRows *in);
 bool rknpu_int8_view_input(const RknpuInt8Conv *c, RknpuInputRows *in, int64_t row, int64_t rows,
                            int64_t column, int64_t columns);
 
-/* True when rknpu_int8_input_row() gives pointers into memory, at no cost. */
-bool rknpu_int8_rows_are_memory(const RknpuInputRows *in);
+/* True when rknpu_int8_input_row() gives pointers into memory, at no cost, up to this surface. */
+bool rknpu_int8_rows_are_memory(const RknpuInputRows *in, unsigned surface);
 
 /* 16-byte pixels of a viewed row from the first viewed column on; NULL = read fault. May use the
  * row scratch. */

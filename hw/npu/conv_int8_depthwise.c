@@ -18,8 +18,12 @@
 
 #include "scratch.h"
 
-#define PAIR_ELEMENTS 32  /* of a pixel in a pair row */
-#define ROWS_AT_ONCE  256 /* of output, per view */
+#define PAIR_ELEMENTS 32         /* of a pixel in a pair row */
+#define ROWS_AT_ONCE  256        /* of output, per view */
+#define RUN_BYTES     (8u << 20) /* input and output of atoms that are viewed together */
+#define BLOCK_BYTES   (8u << 10) /* of pair rows: they stay in a host core's first cache */
+#define PAIRS_MAX     16         /* kernel height is a 5-bit field */
+#define BLOCK_MAX     16
 
 typedef struct Depthwise {
     RknpuInt8Conv *c;
@@ -27,12 +31,16 @@ typedef struct Depthwise {
     const RknpuInt8Kernels *kernels;
     RknpuInputRows in;
     RknpuOutputRows out;
-    unsigned columns; /* input columns under a row of output */
+    unsigned atom;        /* under way */
+    const uint8_t *plane; /* its first viewed row when rows are memory, else NULL */
+    unsigned columns;     /* input columns under a row of output */
     int64_t first_column;
     unsigned row_pairs;
     unsigned arrangements;  /* of the weights: 2 when output rows need both */
     size_t weight_elements; /* of one of them */
-    unsigned slots;         /* of the ring */
+    unsigned block_rows;    /* of output, that the kernels are given at a time */
+    unsigned slots;         /* of the ring: a power of two */
+    size_t left, right;     /* columns of padding that all of them have */
     int64_t *slot_row;      /* upper row of the pair in each slot; INT64_MIN: empty */
     size_t slot_elements;
     int16_t *ring;
@@ -40,6 +48,19 @@ typedef struct Depthwise {
     int16_t *weights;
     int32_t *acc;
 } Depthwise;
+
+/* Rows of output whose pair rows, of `pair_bytes` each, stay in the first cache. */
+static unsigned block_rows(const Depthwise *d, uint64_t pair_bytes)
+{
+    uint64_t pairs = BLOCK_BYTES / pair_bytes;
+    unsigned stride = MAX(d->conv->stride_y, 1), more;
+
+    if (!d->c->fused || pairs <= d->row_pairs) {
+        return 1;
+    }
+    more = (pairs - d->row_pairs) * 2 / stride; /* a new pair every second row of input */
+    return MIN(1 + more, BLOCK_MAX);
+}
 
 static bool prepare(Depthwise *d)
 {
@@ -55,7 +76,12 @@ static bool prepare(Depthwise *d)
         conv->kernel_height % 2 && conv->stride_y % 2 && conv->dilation_y == 1 ? 2 : 1;
     d->weight_elements = (size_t)d->row_pairs * conv->kernel_width * PAIR_ELEMENTS;
     weight_bytes = d->arrangements * d->weight_elements * sizeof(int16_t);
-    d->slots = 2 * conv->dilation_y * (d->row_pairs - 1) + 1;
+    d->block_rows = block_rows(d, columns * PAIR_ELEMENTS * sizeof(int16_t));
+    d->slots = 2; /* an arrangement may begin a row above the first one's */
+    while (d->slots <
+           (d->block_rows - 1) * conv->stride_y + 2 * conv->dilation_y * (d->row_pairs - 1) + 2) {
+        d->slots *= 2;
+    }
     ring_bytes = d->slots * columns * PAIR_ELEMENTS * sizeof(int16_t);
     if (ring_bytes > RKNPU_STAGED_MAX) {
         return false;
@@ -187,8 +213,11 @@ static const uint8_t *picture_row(Depthwise *d, int64_t row, unsigned which)
     if (row < in->first_row || row >= (int64_t)in->first_row + in->rows) {
         return memset(d->copy[which], (uint8_t)d->c->pad, bytes);
     }
-    from = rknpu_int8_input_row(d->c, in, in->first_surface, row);
-    return !from || rknpu_int8_rows_are_memory(in) ? from : memcpy(d->copy[which], from, bytes);
+    if (d->plane) {
+        return d->plane + (row - in->first_row) * d->conv->input.line_pitch;
+    }
+    from = rknpu_int8_input_row(d->c, in, d->atom, row);
+    return from ? memcpy(d->copy[which], from, bytes) : NULL;
 }
 
 static void fill_pairs(const Depthwise *d, int16_t *to, size_t pixels)
@@ -198,30 +227,36 @@ static void fill_pairs(const Depthwise *d, int16_t *to, size_t pixels)
     }
 }
 
-/* Columns of padding in front of the picture's part of a row. */
-static size_t left_padding(const Depthwise *d)
+/* For a strip whose input is viewed: padding columns are the same in all pair rows. */
+static void pad_ring(Depthwise *d)
 {
-    return d->in.columns ? d->in.first_column - d->first_column : d->columns;
-}
+    size_t left = d->in.columns ? d->in.first_column - d->first_column : d->columns;
+    size_t right = d->columns - left - d->in.columns;
 
-/* Empties the ring for a strip whose input is viewed: only padding columns are the same in all. */
-static void clear_ring(Depthwise *d)
-{
-    size_t left = left_padding(d), right = d->columns - left - d->in.columns;
-
+    if (left == d->left && right == d->right) {
+        return;
+    }
+    d->left = left;
+    d->right = right;
     for (unsigned i = 0; i < d->slots; i++) {
         int16_t *pair = d->ring + i * d->slot_elements;
 
-        d->slot_row[i] = INT64_MIN;
         fill_pairs(d, pair, left);
         fill_pairs(d, pair + (d->columns - right) * PAIR_ELEMENTS, right);
+    }
+}
+
+static void empty_ring(Depthwise *d)
+{
+    for (unsigned i = 0; i < d->slots; i++) {
+        d->slot_row[i] = INT64_MIN;
     }
 }
 
 /* The pair row that begins with input row `row`; NULL = read fault. */
 static const int16_t *pair_row(Depthwise *d, int64_t row)
 {
-    unsigned slot = (unsigned)(row + d->conv->pad_top) % d->slots;
+    unsigned slot = (unsigned)row & (d->slots - 1);
     int16_t *pair = d->ring + slot * d->slot_elements;
     const uint8_t *upper, *lower;
 
@@ -231,35 +266,44 @@ static const int16_t *pair_row(Depthwise *d, int64_t row)
         if (!lower) {
             return NULL;
         }
-        d->kernels->stage_pair(pair + left_padding(d) * PAIR_ELEMENTS, upper, lower, d->in.columns);
+        d->kernels->stage_pair(pair + d->left * PAIR_ELEMENTS, upper, lower, d->in.columns);
         d->slot_row[slot] = row;
     }
     return pair;
 }
 
-static RknpuTaskResult compute_row(Depthwise *d, unsigned atom, unsigned y, const int8_t *operands)
+/* Rows [y, y + rows) of the atom; at most `block_rows`. */
+static RknpuTaskResult compute_block(Depthwise *d, unsigned y, unsigned rows,
+                                     const int8_t *operands)
 {
     const RknpuConv *conv = d->conv;
-    const int16_t *pairs[16]; /* kernel height is a 5-bit field */
-    unsigned channel = atom * RKNPU_INT8_LANES;
+    const int16_t *pairs[BLOCK_MAX * PAIRS_MAX], *weights[BLOCK_MAX];
+    unsigned channel = d->atom * RKNPU_INT8_LANES;
     unsigned width = d->c->out.width;
-    unsigned down = d->arrangements == 2 ? y * conv->stride_y % 2 : 0;
-    int64_t top = (int64_t)y * conv->stride_y - conv->pad_top - down;
     RknpuInt8Depthwise args = {
+        .rows = rows,
         .pairs = pairs,
+        .weights = weights,
         .pixel_step = (size_t)conv->stride_x * PAIR_ELEMENTS * sizeof(int16_t),
         .tap_step = (size_t)conv->dilation_x * PAIR_ELEMENTS * sizeof(int16_t),
         .row_pairs = d->row_pairs,
         .kernel_width = conv->kernel_width,
-        .weights = d->weights + down * d->weight_elements,
         .pixels = width,
         .out.channel = channel,
     };
 
-    for (unsigned i = 0; i < d->row_pairs; i++) {
-        pairs[i] = pair_row(d, top + 2 * i * (int64_t)conv->dilation_y);
-        if (!pairs[i]) {
-            return RKNPU_TASK_READ_FAULT;
+    for (unsigned row = 0; row < rows; row++) {
+        unsigned down = d->arrangements == 2 ? (y + row) * conv->stride_y % 2 : 0;
+        int64_t top = (int64_t)(y + row) * conv->stride_y - conv->pad_top - down;
+
+        weights[row] = d->weights + down * d->weight_elements;
+        for (unsigned i = 0; i < d->row_pairs; i++) {
+            const int16_t *pair = pair_row(d, top + 2 * i * (int64_t)conv->dilation_y);
+
+            if (!pair) {
+                return RKNPU_TASK_READ_FAULT;
+            }
+            pairs[row * d->row_pairs + i] = pair;
         }
     }
     if (!d->c->fused) {
@@ -269,28 +313,53 @@ static RknpuTaskResult compute_row(Depthwise *d, unsigned atom, unsigned y, cons
                                  y, 0, width, d->acc, RKNPU_INT8_LANES);
     }
     args.out.requant = &d->c->plan.requant;
-    args.out.bytes[0] = rknpu_int8_output_row(d->c, &d->out, atom, y);
+    args.out.bytes[0] = rknpu_int8_output_row(d->c, &d->out, d->atom, y);
+    args.out_step = d->out.layout == RKNPU_LAYOUT_OTHER ? (size_t)width * RKNPU_INT8_LANES
+                                                        : (size_t)d->c->out.line_pitch;
     args.out.operand[0] =
         operands ? operands + (size_t)(y - d->out.strip.y) * width * RKNPU_INT8_LANES : NULL;
     d->kernels->depthwise(&args);
     return RKNPU_TASK_OK;
 }
 
-/* Rows [y, y + rows) of one atom. */
-static RknpuTaskResult compute_strip(Depthwise *d, unsigned atom, unsigned y, unsigned rows)
+/* The rows of the strip, one atom. */
+static RknpuTaskResult compute_atom(Depthwise *d, const int8_t *operands)
+{
+    const RknpuStrip *s = &d->out.strip;
+    unsigned channel = d->atom * RKNPU_INT8_LANES;
+    RknpuTaskResult r = RKNPU_TASK_OK;
+
+    empty_ring(d);
+    d->plane = d->in.rows && rknpu_int8_rows_are_memory(&d->in, d->atom)
+                   ? rknpu_int8_input_row(d->c, &d->in, d->atom, d->in.first_row)
+                   : NULL;
+    if (!load_weights(d, channel, present_lanes(d->conv, channel))) {
+        return RKNPU_TASK_READ_FAULT;
+    }
+    for (unsigned i = 0; r == RKNPU_TASK_OK && i < s->rows; i += d->block_rows) {
+        r = rknpu_cancelled(d->c->state->job)
+                ? RKNPU_TASK_CANCELLED
+                : compute_block(d, s->y + i, MIN(d->block_rows, s->rows - i), operands);
+    }
+    return r;
+}
+
+/* The strip, all atoms of a run. */
+static RknpuTaskResult compute_strip(Depthwise *d)
 {
     const RknpuConv *conv = d->conv;
-    int64_t first = (int64_t)y * conv->stride_y - conv->pad_top;
+    const RknpuStrip *s = &d->out.strip;
+    int64_t first = (int64_t)s->y * conv->stride_y - conv->pad_top;
     int64_t in_rows =
-        (int64_t)(rows - 1) * conv->stride_y + (int64_t)conv->kernel_height * conv->dilation_y;
+        (int64_t)(s->rows - 1) * conv->stride_y + (int64_t)conv->kernel_height * conv->dilation_y;
+    size_t atom_bytes = (size_t)s->rows * s->columns * RKNPU_INT8_LANES;
     const int8_t *operands = NULL;
     RknpuTaskResult r = RKNPU_TASK_OK;
 
-    d->out.strip = (RknpuStrip){ .y = y, .rows = rows, .columns = d->c->out.width };
     if (!rknpu_int8_view_input(d->c, &d->in, first, in_rows, d->first_column, d->columns)) {
         return RKNPU_TASK_READ_FAULT;
     }
-    clear_ring(d);
+    pad_ring(d);
     if (d->c->fused && d->c->plan.needs_operand) {
         operands = rknpu_int8_operands(d->c, &d->out);
         if (!operands) {
@@ -300,9 +369,9 @@ static RknpuTaskResult compute_strip(Depthwise *d, unsigned atom, unsigned y, un
     if (d->c->fused && !rknpu_int8_view_output(d->c, &d->out)) {
         return RKNPU_TASK_WRITE_FAULT;
     }
-    for (unsigned i = 0; r == RKNPU_TASK_OK && i < rows; i++) {
-        r = rknpu_cancelled(d->c->state->job) ? RKNPU_TASK_CANCELLED
-                                              : compute_row(d, atom, y + i, operands);
+    for (unsigned i = 0; r == RKNPU_TASK_OK && i < d->out.atoms; i++) {
+        d->atom = d->out.first_atom + i;
+        r = compute_atom(d, operands ? operands + i * atom_bytes : NULL);
     }
     if (r == RKNPU_TASK_OK && d->c->fused && !rknpu_int8_finish_output(d->c, &d->out)) {
         r = RKNPU_TASK_WRITE_FAULT;
@@ -310,27 +379,26 @@ static RknpuTaskResult compute_strip(Depthwise *d, unsigned atom, unsigned y, un
     return r;
 }
 
-static RknpuTaskResult compute_atom(Depthwise *d, unsigned atom)
+/* The atoms of d->out. */
+static RknpuTaskResult compute_run(Depthwise *d, uint64_t row_bytes)
 {
-    unsigned channel = atom * RKNPU_INT8_LANES;
-    unsigned lanes = present_lanes(d->conv, channel);
+    RknpuInt8Conv *c = d->c;
     RknpuTaskResult r = RKNPU_TASK_OK;
 
-    d->out.first_atom = atom;
-    d->in.first_surface = atom;
-    if (!load_weights(d, channel, lanes)) {
-        return RKNPU_TASK_READ_FAULT;
+    rknpu_int8_open_input(c, &d->in, d->out.first_atom, d->out.atoms);
+    if (d->in.layout == RKNPU_LAYOUT_LINES) {
+        d->in.layout = RKNPU_LAYOUT_OTHER;
     }
-    for (unsigned y = 0; r == RKNPU_TASK_OK && y < d->c->out.height; y += ROWS_AT_ONCE) {
-        unsigned rows = MIN(ROWS_AT_ONCE, d->c->out.height - y);
-        uint64_t bytes = (uint64_t)rows * RKNPU_INT8_LANES *
-                         (d->c->out.width + (uint64_t)d->conv->stride_y * d->columns);
+    for (unsigned y = 0; r == RKNPU_TASK_OK && y < c->out.height; y += ROWS_AT_ONCE) {
+        unsigned rows = MIN(ROWS_AT_ONCE, c->out.height - y);
 
-        r = compute_strip(d, atom, y, rows);
-        if (r == RKNPU_TASK_OK && !rknpu_int8_strip_done(d->c, bytes)) {
+        d->out.strip = (RknpuStrip){ .y = y, .rows = rows, .columns = c->out.width };
+        r = compute_strip(d);
+        if (r == RKNPU_TASK_OK && !rknpu_int8_strip_done(c, rows * row_bytes * d->out.atoms)) {
             r = RKNPU_TASK_WRITE_FAULT;
         }
     }
+    rknpu_int8_close_input(&d->in);
     return r;
 }
 
@@ -338,28 +406,28 @@ RknpuTaskResult rknpu_int8_depthwise(RknpuInt8Conv *c, bool *taken)
 {
     Depthwise d = { .c = c, .conv = c->conv, .kernels = c->kernels };
     unsigned atoms = (c->out.channels + RKNPU_INT8_LANES - 1) / RKNPU_INT8_LANES;
-    uint8_t *first_byte;
+    uint64_t row_bytes; /* input and output of one atom */
+    unsigned run;
     RknpuTaskResult r = RKNPU_TASK_OK;
 
     if (!prepare(&d)) {
         return r;
     }
     *taken = true;
+    row_bytes = RKNPU_INT8_LANES * (c->out.width + (uint64_t)d.conv->stride_y * d.columns);
+    run = CLAMP(RUN_BYTES / (row_bytes * MIN(ROWS_AT_ONCE, c->out.height)), 1, atoms);
     d.slot_row = g_new(int64_t, d.slots);
     d.out.layout = rknpu_int8_output_layout(&c->out);
     if (d.out.layout == RKNPU_LAYOUT_LINES) {
         d.out.layout = RKNPU_LAYOUT_OTHER; /* one atom at a time: the lines belong to all */
     }
-    d.out.atoms = 1;
-    d.out.atom = &first_byte;
-    for (unsigned atom = 0; r == RKNPU_TASK_OK && atom < atoms; atom++) {
-        rknpu_int8_open_input(c, &d.in, atom, 1);
-        if (d.in.layout == RKNPU_LAYOUT_LINES) {
-            d.in.layout = RKNPU_LAYOUT_OTHER;
-        }
-        r = compute_atom(&d, atom);
-        rknpu_int8_close_input(&d.in);
+    d.out.atom = g_new(uint8_t *, run);
+    for (unsigned first = 0; r == RKNPU_TASK_OK && first < atoms; first += run) {
+        d.out.first_atom = first;
+        d.out.atoms = MIN(run, atoms - first);
+        r = compute_run(&d, row_bytes);
     }
+    g_free(d.out.atom);
     g_free(d.slot_row);
     return r;
 }

@@ -213,7 +213,8 @@ static bool may_stay_in_place(const Direct *d)
 
     return d->kernels->sum_atoms && !d->unpacked && d->depth == conv->tap_channels &&
            conv->kernel_width == 1 && conv->kernel_height == 1 && conv->stride_x == 1 &&
-           conv->stride_y == 1 && d->in.plain && d->in.layout == RKNPU_LAYOUT_ROWS && is_apart(d);
+           conv->stride_y == 1 && rknpu_int8_rows_are_memory(&d->in, d->surfaces - 1) &&
+           d->in.layout == RKNPU_LAYOUT_ROWS && is_apart(d);
 }
 
 static void sum_pixels(const Direct *d, int32_t *sums, const uint8_t *staged, size_t pixels)
@@ -236,7 +237,8 @@ static bool stage_pixels(Direct *d, uint8_t *to, int32_t *sums, unsigned row)
 {
     const RknpuInputRows *in = &d->in;
     size_t surface_step = (size_t)RKNPU_INT8_LANES * d->kernels->stage_bytes;
-    unsigned block = rknpu_int8_rows_are_memory(in) ? MAX(STAGE_BYTES / d->step, 1) : in->columns;
+    unsigned block = rknpu_int8_rows_are_memory(in, d->surfaces - 1) ? MAX(STAGE_BYTES / d->step, 1)
+                                                                     : in->columns;
 
     for (unsigned p = 0; p < in->columns; p += block) {
         for (unsigned s = 0; s < d->surfaces; s++) {

@@ -212,11 +212,15 @@ typedef struct Piece {
     bool temporary;   /* not kept: give_back() unmaps it */
 } Piece;
 
-static Piece piece_of(const RknpuSpan *span, uint32_t iova, uint64_t len)
+/* Field by field: a copy of the whole would wait for the stores of its last two fields. */
+static void set_piece(Piece *piece, const RknpuSpan *span, uint32_t iova, uint64_t len)
 {
     uint64_t at = iova - span->iova;
 
-    return (Piece) { .span = *span, .host = span->host + at, .len = MIN(len, span->len - at) };
+    piece->span = *span;
+    piece->host = span->host + at;
+    piece->len = MIN(len, span->len - at);
+    piece->temporary = false;
 }
 
 /* How much to map for a wish of `len` bytes; never into the span that follows. */
@@ -249,7 +253,7 @@ static bool take(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len,
         const RknpuSpan *before = &g_array_index(held, RknpuSpan, next - 1);
 
         if (iova - before->iova < before->len) {
-            *piece = piece_of(before, iova, len);
+            set_piece(piece, before, iova, len);
             return true;
         }
     }
@@ -258,7 +262,7 @@ static bool take(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len,
         record_fault(mem, stream, iova, write);
         return false;
     }
-    *piece = piece_of(&span, iova, len);
+    set_piece(piece, &span, iova, len);
     piece->temporary = !keep && held->len >= HELD_MAX;
     if (!piece->temporary) {
         g_array_insert_val(held, next, span);

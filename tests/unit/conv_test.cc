@@ -153,6 +153,28 @@ TEST(Conv, DepthwiseTails)
     }
 }
 
+/* More rows than the kernels are given at a time, in every arrangement of the pairs of rows. */
+TEST(Conv, DepthwiseBlocks)
+{
+    for (unsigned kernel : {2u, 3u, 5u}) {
+        for (unsigned stride : {1u, 2u, 3u}) {
+            ConvShape s;
+
+            s.channels = 48;
+            s.depthwise = true;
+            s.height = 53;
+            s.width = 4 * kernel + stride;
+            s.kernel_height = s.kernel_width = kernel;
+            s.stride_y = s.stride_x = stride;
+            s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = kernel / 2;
+            s.pad_value = 7;
+            Check(s, kernel);
+            s.dilation_y = 3;
+            Check(s, kernel);
+        }
+    }
+}
+
 TEST(Conv, RowWindows)
 {
     for (unsigned first : {0u, 3u, 7u}) {

@@ -96,15 +96,33 @@ typedef struct RknpuInt8Direct {
     RknpuInt8Output out;
 } RknpuInt8Direct;
 
-/* Depthwise: 16 channels; acc[p][c] = sum over pairs of rows and kx of both rows' products. */
+/*
+ * Depthwise: 16 channels of `rows` rows of output; acc[p][c] = sum over pairs of rows and kx of
+ * both rows' products.
+ */
 typedef struct RknpuInt8Depthwise {
-    const int16_t *const *pairs; /* `row_pairs` pair rows, at the first output pixel */
-    size_t pixel_step, tap_step; /* in bytes */
+    unsigned rows;
+    const int16_t *const *pairs;   /* [row][row_pairs] pair rows, at the first output pixel */
+    const int16_t *const *weights; /* of each row: [row pair][kx][16][2], OW added */
+    size_t pixel_step, tap_step;   /* in bytes */
     unsigned row_pairs, kernel_width;
-    const int16_t *weights; /* [row pair][kx][16][2], OW added */
     unsigned pixels;
-    RknpuInt8Output out;
+    size_t out_step;     /* from a row of out.bytes to the next; operands and sums are dense */
+    RknpuInt8Output out; /* of the first row */
 } RknpuInt8Depthwise;
+
+/* For a loop over all rows: what is left behind the first one. */
+static inline void rknpu_int8_next_row(RknpuInt8Depthwise *d)
+{
+    size_t values = (size_t)d->pixels * RKNPU_INT8_LANES;
+
+    d->rows--;
+    d->pairs += d->row_pairs;
+    d->weights++;
+    d->out.acc += d->out.acc ? values : 0;
+    d->out.bytes[0] += d->out.bytes[0] ? d->out_step : 0;
+    d->out.operand[0] += d->out.operand[0] ? values : 0;
+}
 
 /* One group of kernels as it lies in memory: [slice of 32][tap][kernel][channel], the last slice
  * narrower. */

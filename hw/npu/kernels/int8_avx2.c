@@ -325,7 +325,7 @@ static void direct(const RknpuInt8Direct *d)
 
 INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const unsigned pixels)
 {
-    const int16_t *w = d->weights;
+    const int16_t *w = d->weights[0];
     __m256i lo[DEPTHWISE_TILE], hi[DEPTHWISE_TILE];
 
 #pragma GCC unroll 4
@@ -352,7 +352,9 @@ INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const un
 
 static void depthwise(const RknpuInt8Depthwise *d)
 {
-    RKNPU_FOR_TILES(DEPTHWISE_TILE, depthwise_tile, d)
+    for (RknpuInt8Depthwise left = *d; left.rows; rknpu_int8_next_row(&left)) {
+        RKNPU_FOR_TILES(DEPTHWISE_TILE, depthwise_tile, &left)
+    }
 }
 
 const RknpuInt8Kernels rknpu_int8_avx2 = {

@@ -19,7 +19,7 @@
 #define INLINE     static inline __attribute__((always_inline))
 
 /* Bytes that a loop over input rows asks for ahead; rows and surfaces mostly follow each other. */
-#define AHEAD 1024
+#define AHEAD 4096
 
 static void stage(uint8_t *restrict to, size_t step, const uint8_t *restrict from, size_t pixels)
 {
@@ -39,13 +39,24 @@ static void fill(uint8_t *to, size_t step, int8_t value, size_t pixels)
 static void stage_pair(int16_t *restrict to, const uint8_t *restrict upper,
                        const uint8_t *restrict lower, size_t pixels)
 {
-    for (size_t p = 0; p < pixels; p++, to += 2 * RKNPU_INT8_LANES) {
-        __m128i u = _mm_loadu_si128((const __m128i *)(upper + p * RKNPU_INT8_LANES));
-        __m128i l = _mm_loadu_si128((const __m128i *)(lower + p * RKNPU_INT8_LANES));
-        __m256i both = _mm256_set_m128i(_mm_unpackhi_epi8(u, l), _mm_unpacklo_epi8(u, l));
+    size_t p = 0;
+
+    for (; p + 2 <= pixels; p += 2, to += 2 * PAIR_BYTES / 2) {
+        const __m256i u = _mm256_loadu_si256((const __m256i *)(upper + p * RKNPU_INT8_LANES));
+        const __m256i l = _mm256_loadu_si256((const __m256i *)(lower + p * RKNPU_INT8_LANES));
+        const __m256i lo = _mm256_unpacklo_epi8(u, l), hi = _mm256_unpackhi_epi8(u, l);
 
         _mm_prefetch((const char *)lower + p * RKNPU_INT8_LANES + AHEAD, _MM_HINT_T0);
-        _mm512_storeu_si512(to, _mm512_cvtepi8_epi16(both));
+        _mm512_storeu_si512(to, _mm512_cvtepi8_epi16(_mm256_permute2x128_si256(lo, hi, 0x20)));
+        _mm512_storeu_si512(to + PAIR_BYTES / 2,
+                            _mm512_cvtepi8_epi16(_mm256_permute2x128_si256(lo, hi, 0x31)));
+    }
+    if (p < pixels) {
+        const __m128i u = _mm_loadu_si128((const __m128i *)(upper + p * RKNPU_INT8_LANES));
+        const __m128i l = _mm_loadu_si128((const __m128i *)(lower + p * RKNPU_INT8_LANES));
+
+        _mm512_storeu_si512(to, _mm512_cvtepi8_epi16(_mm256_set_m128i(_mm_unpackhi_epi8(u, l),
+                                                                      _mm_unpacklo_epi8(u, l))));
     }
 }
 
@@ -291,23 +302,20 @@ INLINE __m512i pack_four(__m512i v0, __m512i v1, __m512i v2, __m512i v3)
 }
 
 /* Four pixels are packed and stored together. */
-INLINE void finish_single(const RknpuInt8Output *out, unsigned half, const __m512i *acc,
-                          unsigned pixel, const unsigned pixels)
+INLINE void finish_single(const Single *s, const __m512i *acc, const unsigned pixels, uint8_t *to)
 {
-    const Single s = single_of(out, half);
-    uint8_t *to = out->bytes[half] + (size_t)pixel * RKNPU_INT8_LANES;
     unsigned p = 0;
 
 #pragma GCC unroll 2
     for (; p + 4 <= pixels; p += 4) {
         _mm512_storeu_si512(to + p * RKNPU_INT8_LANES,
-                            pack_four(round_single(&s, acc[p]), round_single(&s, acc[p + 1]),
-                                      round_single(&s, acc[p + 2]), round_single(&s, acc[p + 3])));
+                            pack_four(round_single(s, acc[p]), round_single(s, acc[p + 1]),
+                                      round_single(s, acc[p + 2]), round_single(s, acc[p + 3])));
     }
 #pragma GCC unroll 4
     for (; p < pixels; p++) {
         _mm_storeu_si128((__m128i *)(to + p * RKNPU_INT8_LANES),
-                         _mm512_cvtsepi32_epi8(round_single(&s, acc[p])));
+                         _mm512_cvtsepi32_epi8(round_single(s, acc[p])));
     }
 }
 
@@ -319,7 +327,9 @@ INLINE void finish(const RknpuInt8Output *out, unsigned half, const __m512i *acc
         return;
     }
     if (is_single(out)) {
-        finish_single(out, half, acc, pixel, pixels);
+        const Single s = single_of(out, half);
+
+        finish_single(&s, acc, pixels, out->bytes[half] + (size_t)pixel * RKNPU_INT8_LANES);
     } else {
         __m512i copy[TILE];
 
@@ -517,9 +527,10 @@ INLINE void atoms_tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned 
  * its own multiply-adds. One OW for all kernels, as tasks mostly have it, makes the term of a
  * pixel's inputs one number.
  */
-#define NARROW          4
-#define NARROW_SURFACES 32 /* more weights leave the first cache: wide tiles read them less often  \
-                            */
+#define NARROW 4
+#define NARROW_SURFACES                                                                            \
+    32 /* more weights leave the first cache: wide tiles read them less often                      \
+        */
 
 static bool may_be_narrow(const RknpuInt8Direct *d)
 {
@@ -684,30 +695,36 @@ static void direct_unpacked(const RknpuInt8Direct *d, const RknpuInt8Weights *w)
     }
 }
 
-/* One pair row under a tile, any shape. */
-INLINE void pair_taps(__m512i *acc, const RknpuInt8Depthwise *d, const uint8_t *x, const int16_t *w,
-                      const unsigned pixels)
+/* A tile of any shape. */
+INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const unsigned pixels)
 {
-    for (unsigned kx = 0; kx < d->kernel_width; kx++, x += d->tap_step, w += 2 * RKNPU_INT8_LANES) {
-        const __m512i tap = _mm512_loadu_si512(w);
+    const int16_t *w = d->weights[0];
+    __m512i acc[TILE];
 
 #pragma GCC unroll 8
-        for (unsigned p = 0; p < pixels; p++) {
-            acc[p] = _mm512_dpwssd_epi32(acc[p], _mm512_loadu_si512(x + p * d->pixel_step), tap);
+    for (unsigned p = 0; p < pixels; p++) {
+        acc[p] = first_value(&d->out, 0);
+    }
+    for (unsigned r = 0; r < d->row_pairs; r++) {
+        const uint8_t *x = (const uint8_t *)d->pairs[r] + pixel * d->pixel_step;
+
+        for (unsigned kx = 0; kx < d->kernel_width; kx++, x += d->tap_step, w += PAIR_BYTES / 2) {
+            const __m512i tap = _mm512_loadu_si512(w);
+
+#pragma GCC unroll 8
+            for (unsigned p = 0; p < pixels; p++) {
+                acc[p] =
+                    _mm512_dpwssd_epi32(acc[p], _mm512_loadu_si512(x + p * d->pixel_step), tap);
+            }
         }
     }
+    finish(&d->out, 0, acc, pixel, pixels, RKNPU_INT8_LANES);
 }
 
-/* The same for three taps side by side: every input pixel is loaded once. */
-INLINE void three_taps(__m512i *acc, const uint8_t *x, const int16_t *w, const unsigned pixels,
+/* Three taps side by side of one pair row: every input pixel is loaded once. */
+INLINE void three_taps(__m512i *acc, const uint8_t *x, const __m512i *tap, const unsigned pixels,
                        const unsigned stride)
 {
-    __m512i tap[3];
-
-#pragma GCC unroll 3
-    for (unsigned kx = 0; kx < 3; kx++) {
-        tap[kx] = _mm512_loadu_si512(w + kx * 2 * RKNPU_INT8_LANES);
-    }
 #pragma GCC unroll 17
     for (unsigned i = 0; i < (pixels - 1) * stride + 3; i++) {
         const __m512i pixel = _mm512_loadu_si512(x + i * PAIR_BYTES);
@@ -723,38 +740,52 @@ INLINE void three_taps(__m512i *acc, const uint8_t *x, const int16_t *w, const u
     }
 }
 
-/* `adjacent`: three taps over pixels side by side, known before the loops. */
-INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const unsigned pixels,
-                           const bool adjacent)
+/* The tile of most layers: a 3x3 kernel, its taps in registers, and a single multiply-add behind.
+ */
+INLINE void three_tile(const RknpuInt8Depthwise *d, unsigned pixel, const unsigned pixels,
+                       const __m512i *tap, const Single *s, const unsigned stride)
 {
-    const bool three = d->kernel_width == 3 && d->tap_step == PAIR_BYTES;
-    const int16_t *w = d->weights;
+    const size_t at = (size_t)pixel * stride * PAIR_BYTES;
     __m512i acc[TILE];
 
 #pragma GCC unroll 8
     for (unsigned p = 0; p < pixels; p++) {
-        acc[p] = first_value(&d->out, 0);
+        acc[p] = s->bias;
     }
-    for (unsigned r = 0; r < d->row_pairs; r++, w += d->kernel_width * 2 * RKNPU_INT8_LANES) {
-        const uint8_t *x = (const uint8_t *)d->pairs[r] + pixel * d->pixel_step;
+    three_taps(acc, (const uint8_t *)d->pairs[0] + at, tap, pixels, stride);
+    three_taps(acc, (const uint8_t *)d->pairs[1] + at, tap + 3, pixels, stride);
+    finish_single(s, acc, pixels, d->out.bytes[0] + (size_t)pixel * RKNPU_INT8_LANES);
+}
 
-        if (adjacent) {
-            three_taps(acc, x, w, pixels, 1);
-        } else if (three && d->pixel_step == 2 * PAIR_BYTES) {
-            three_taps(acc, x, w, pixels, 2);
-        } else {
-            pair_taps(acc, d, x, w, pixels);
+INLINE void depthwise_three(const RknpuInt8Depthwise *d, const unsigned stride)
+{
+    Single s = single_of(&d->out, 0);
+
+    s.truncate = 0;
+    for (RknpuInt8Depthwise left = *d; left.rows; rknpu_int8_next_row(&left)) {
+        __m512i tap[6];
+
+#pragma GCC unroll 6
+        for (unsigned i = 0; i < 6; i++) {
+            tap[i] = _mm512_loadu_si512(left.weights[0] + i * PAIR_BYTES / 2);
         }
+        RKNPU_FOR_TILES(TILE, three_tile, &left, tap, &s, stride)
     }
-    finish(&d->out, 0, acc, pixel, pixels, RKNPU_INT8_LANES);
 }
 
 static void depthwise(const RknpuInt8Depthwise *d)
 {
-    if (d->kernel_width == 3 && d->tap_step == PAIR_BYTES && d->pixel_step == PAIR_BYTES) {
-        RKNPU_FOR_TILES(TILE, depthwise_tile, d, true)
+    const bool three = d->kernel_width == 3 && d->row_pairs == 2 && d->tap_step == PAIR_BYTES &&
+                       is_single(&d->out) && !d->out.requant->truncate && d->out.bytes[0];
+
+    if (three && d->pixel_step == PAIR_BYTES) {
+        depthwise_three(d, 1);
+    } else if (three && d->pixel_step == 2 * PAIR_BYTES) {
+        depthwise_three(d, 2);
     } else {
-        RKNPU_FOR_TILES(TILE, depthwise_tile, d, false)
+        for (RknpuInt8Depthwise left = *d; left.rows; rknpu_int8_next_row(&left)) {
+            RKNPU_FOR_TILES(TILE, depthwise_tile, &left)
+        }
     }
 }
 

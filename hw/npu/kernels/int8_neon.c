@@ -201,10 +201,10 @@ static void direct(const RknpuInt8Direct *d)
     RKNPU_FOR_TILES(TILE, tile, d)
 }
 
-static void depthwise(const RknpuInt8Depthwise *d)
+static void depthwise_row(const RknpuInt8Depthwise *d)
 {
     for (unsigned pixel = 0; pixel < d->pixels; pixel++) {
-        const int16_t *w = d->weights;
+        const int16_t *w = d->weights[0];
         int32x4_t acc[4] = { vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0) };
 
         for (unsigned r = 0; r < d->row_pairs; r++) {
@@ -221,6 +221,13 @@ static void depthwise(const RknpuInt8Depthwise *d)
             }
         }
         finish(&d->out, acc, pixel);
+    }
+}
+
+static void depthwise(const RknpuInt8Depthwise *d)
+{
+    for (RknpuInt8Depthwise left = *d; left.rows; rknpu_int8_next_row(&left)) {
+        depthwise_row(&left);
     }
 }
 

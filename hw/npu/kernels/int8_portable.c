@@ -194,7 +194,7 @@ static void direct(const RknpuInt8Direct *d)
     }
 }
 
-static void depthwise(const RknpuInt8Depthwise *d)
+static void depthwise_row(const RknpuInt8Depthwise *d)
 {
     for (unsigned p = 0; p < d->pixels; p++) {
         int32_t acc[GROUP] = { 0 };
@@ -204,7 +204,7 @@ static void depthwise(const RknpuInt8Depthwise *d)
 
             for (unsigned kx = 0; kx < d->kernel_width; kx++) {
                 const int16_t *x = (const int16_t *)(row + kx * d->tap_step);
-                const int16_t *w = d->weights + ((size_t)r * d->kernel_width + kx) * 2 * GROUP;
+                const int16_t *w = d->weights[0] + ((size_t)r * d->kernel_width + kx) * 2 * GROUP;
 
                 for (unsigned c = 0; c < GROUP; c++) {
                     acc[c] += x[2 * c] * w[2 * c] + x[2 * c + 1] * w[2 * c + 1];
@@ -212,6 +212,13 @@ static void depthwise(const RknpuInt8Depthwise *d)
             }
         }
         finish(&d->out, acc, p, 1);
+    }
+}
+
+static void depthwise(const RknpuInt8Depthwise *d)
+{
+    for (RknpuInt8Depthwise left = *d; left.rows; rknpu_int8_next_row(&left)) {
+        depthwise_row(&left);
     }
 }
 
