@@ -11,7 +11,7 @@
 static const char *const modes[][2] = {
     { "CNA CONV_CON1 ARGB_IN",
       "packed pixels of other than 1 to 4 channels, of 4 bits; RK3576: not int8 or fp16" },
-    { "CNA CONV_CON1 ARGB_IN with a kernel of width", "RK3576: kernels over 4 wide" },
+    { "CNA CONV_CON1 ARGB_IN with DEPTHWISE", "RK3576: depthwise kernels on packed int8 pixels" },
     { "CNA CONV_CON1 CONV_MODE", "modes other than direct and depthwise" },
     { "CNA CONV_CON1 IN_PRECISION unlike PROC_PRECISION", "mixed precision, such as w4a16" },
     { "CNA CVT_CON0 active with PROC_PRECISION", "the input converter on types other than int8" },

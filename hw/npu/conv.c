@@ -52,7 +52,7 @@ static uint64_t count_macs(const RknpuConv *conv, const RknpuOutput *out)
 /* NULL: the definition alone. */
 static RknpuConvPath *fast_path(const RknpuConv *conv)
 {
-    if (conv->packed_quads) {
+    if (conv->packed_weights != RKNPU_PACKED_WEIGHTS_PLAIN) {
         return rknpu_conv_quads;
     }
     if (rknpu_type_is_float(conv->type)) {
@@ -70,7 +70,7 @@ static RknpuTaskResult compute(RknpuConvState *state)
     RknpuTaskResult r = RKNPU_TASK_OK;
 
     if (state->job->config->force_isa == RKNPU_ISA_NONE || state->dpu_desc->out.split_width ||
-        !path || (spread && conv->packed_quads)) {
+        !path || (spread && conv->packed_weights != RKNPU_PACKED_WEIGHTS_PLAIN)) {
         return rknpu_conv_generic(state);
     }
     r = spread ? rknpu_conv_spread(state, path, &taken) : path(state, &taken);

@@ -188,25 +188,31 @@ static void multiply_direct(Generic *g, const RknpuRun *run, unsigned lanes, uns
 }
 
 /*
- * Weights of packed pixels in quads: a kernel row is 16 bytes, [kx 4][channel 4]; groups of kernels
- * follow each other by rows, [ky][kernel].
+ * Weights of packed pixels: four channels of a tap lie together. In quads the taps of a row follow
+ * for each kernel, [ky][kernel][kx], their number a multiple of four; else each tap has all
+ * kernels, [ky][kx][kernel].
  */
-static bool load_quad_weights(Generic *g, const RknpuRun *run, unsigned lanes, unsigned ky,
-                              unsigned kx)
+static bool load_packed_weights(Generic *g, const RknpuRun *run, unsigned lanes, unsigned ky,
+                                unsigned kx)
 {
     const RknpuConv *conv = g->conv;
+    bool quads = conv->packed_weights == RKNPU_PACKED_WEIGHTS_QUADS;
     unsigned group = run->channel / conv->kernel_group;
     unsigned in_group = MIN(conv->kernel_group, conv->kernels - group * conv->kernel_group);
-    uint64_t base = (uint64_t)group * conv->kernel_group * conv->kernel_height +
-                    (uint64_t)ky * in_group + run->channel % conv->kernel_group;
+    unsigned pitch = quads ? (conv->kernel_width + 3) / 4 * 16 : 4; /* of a kernel */
+    unsigned rows = conv->kernel_height * (quads ? 1 : conv->kernel_width);
+    unsigned row = quads ? ky : ky * conv->kernel_width + kx;
+    uint64_t base = (uint64_t)group * conv->kernel_group * rows + (uint64_t)row * in_group +
+                    run->channel % conv->kernel_group;
     size_t index;
 
-    if (!read_weights(g, base * 16, lanes * 16, &index)) {
+    if (!read_weights(g, base * pitch, lanes * pitch, &index)) {
         return false;
     }
+    index += quads ? kx * 4 : 0;
     for (unsigned l = 0; l < lanes; l++) {
         for (unsigned i = 0; i < conv->tap_channels; i++) {
-            g->weights[l][i] = load(g, conv->type, g->raw, index + l * 16 + kx * 4 + i);
+            g->weights[l][i] = load(g, conv->type, g->raw, index + l * pitch + i);
         }
     }
     return true;
@@ -226,8 +232,8 @@ static bool load_direct_weights(Generic *g, const RknpuRun *run, unsigned lanes,
     size_t index;
 
     base += (uint64_t)(run->channel % conv->kernel_group) * count;
-    if (conv->packed_quads) {
-        return load_quad_weights(g, run, lanes, ky, kx);
+    if (conv->packed_weights != RKNPU_PACKED_WEIGHTS_PLAIN) {
+        return load_packed_weights(g, run, lanes, ky, kx);
     }
     if (!read_weights(g, base, lanes * count, &index)) {
         return false;

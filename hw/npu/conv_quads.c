@@ -4,7 +4,8 @@
  * cube of 16 channels, and the weights in the plain order. Both lie over the task's streams.
  *
  *   picture  [y][x][channel 1..4]              -> [y][x][channel 16], converted
- *   weights  [group][ky][kernel][kx 4][ch 4]   -> [group][ky][kx][kernel][channel 16]
+ *   weights  [group][ky][kernel][kx 4n][ch 4]  -> [group][ky][kx][kernel][channel 16]
+ *            [group][ky][kx][kernel][ch 4]
  *
  * Channels that are added hold 0 on both sides, so neither products nor sums change.
  */
@@ -70,7 +71,29 @@ static bool fill_picture(const Quads *q, uint8_t *to)
     return true;
 }
 
-/* False: a read fault. `rows` has room for the kernel rows of a group. */
+/* Columns that a kernel's row has in memory. */
+static unsigned row_columns(const RknpuConv *conv)
+{
+    return conv->packed_weights == RKNPU_PACKED_WEIGHTS_QUADS
+               ? (conv->kernel_width + QUAD - 1) / QUAD * QUAD
+               : conv->kernel_width;
+}
+
+/* Bytes of `kernels` kernels of a group. */
+static size_t group_bytes(const RknpuConv *conv, unsigned kernels)
+{
+    return (size_t)conv->kernel_height * row_columns(conv) * kernels * QUAD;
+}
+
+/* The four channels of a tap of kernel `k` of `kernels`. */
+static size_t tap_at(const RknpuConv *conv, unsigned kernels, unsigned k, unsigned ky, unsigned kx)
+{
+    return conv->packed_weights == RKNPU_PACKED_WEIGHTS_QUADS
+               ? (((size_t)ky * kernels + k) * row_columns(conv) + kx) * QUAD
+               : (((size_t)ky * conv->kernel_width + kx) * kernels + k) * QUAD;
+}
+
+/* False: a read fault. `rows` has room for the kernels of a group. */
 static bool fill_weights(const Quads *q, uint8_t *rows, uint8_t *to)
 {
     const RknpuConv *conv = q->conv;
@@ -78,17 +101,16 @@ static bool fill_weights(const Quads *q, uint8_t *rows, uint8_t *to)
 
     for (unsigned first = 0; first < conv->kernels; first += conv->kernel_group) {
         unsigned kernels = MIN(conv->kernel_group, conv->kernels - first);
-        uint32_t bytes = conv->kernel_height * kernels * QUAD * QUAD;
+        size_t bytes = group_bytes(conv, kernels);
 
         if (!rknpu_mem_read(q->mem, RKNPU_STREAM_WEIGHT, at, rows, bytes)) {
             return false;
         }
-        at += bytes;
+        at += (uint32_t)bytes;
         for (unsigned ky = 0; ky < conv->kernel_height; ky++) {
             for (unsigned kx = 0; kx < conv->kernel_width; kx++) {
                 for (unsigned k = 0; k < kernels; k++, to += LANES) {
-                    memcpy(to, rows + ((size_t)(ky * kernels + k) * QUAD + kx) * QUAD,
-                           conv->input.atom);
+                    memcpy(to, rows + tap_at(conv, kernels, k, ky, kx), conv->input.atom);
                 }
             }
         }
@@ -112,7 +134,8 @@ static void plain_form(const Quads *q, RknpuConv *conv)
     };
     conv->width_limit = q->width;
     conv->pad_left = conv->pad_top = 0;
-    conv->right_pad_is_zero = conv->packed_quads = false;
+    conv->right_pad_is_zero = false;
+    conv->packed_weights = RKNPU_PACKED_WEIGHTS_PLAIN;
     conv->convert.active = false;
     conv->weight_base = 0;
     conv->tap_channels = LANES;
@@ -154,7 +177,7 @@ RknpuTaskResult rknpu_conv_quads(RknpuConvState *state, bool *taken)
     picture_bytes = (size_t)q.width * q.height * LANES;
     picture = g_try_malloc0(picture_bytes);
     weights = g_try_malloc0(weight_bytes);
-    rows = g_try_malloc((size_t)conv->kernel_height * conv->kernel_group * QUAD * QUAD);
+    rows = g_try_malloc(group_bytes(conv, conv->kernel_group));
     q.row = g_try_malloc((size_t)conv->width_limit * QUAD);
     if (!picture || !weights || !rows || !q.row) {
         g_free(picture);

@@ -63,6 +63,13 @@ static inline int rknpu_minus_zero_point(uint8_t stored)
     return stored == 0x80 ? 128 : (int8_t)stored;
 }
 
+/* Order of the bytes of a group of kernels for packed pixels. */
+typedef enum RknpuPackedWeights {
+    RKNPU_PACKED_WEIGHTS_PLAIN, /* as for a cube, or no packed pixels */
+    RKNPU_PACKED_WEIGHTS_FOURS, /* [ky][kx][kernel][channel 4] */
+    RKNPU_PACKED_WEIGHTS_QUADS, /* [ky][kernel][kx][channel 4], kx up to a multiple of 4 */
+} RknpuPackedWeights;
+
 /* The convolution sequencer: CNA and CORE up to the 32-bit accumulator. */
 typedef struct RknpuConv {
     RknpuType type; /* of features and weights in the multipliers */
@@ -97,7 +104,7 @@ typedef struct RknpuConv {
     unsigned slice;        /* channels stored together (direct) */
     unsigned last_pitch;   /* channels stored per tap in the last depthwise group */
     RknpuDepthwiseOrder depthwise_order;
-    bool packed_quads; /* packed pixels whose weights are [ky][kernel][kx 4][channel 4] */
+    RknpuPackedWeights packed_weights;
 
     bool add_ow;         /* accumulator += OW * sum of inputs */
     bool ow_from_memory; /* OW is the CPEND member of the BS operand stream */
@@ -232,7 +239,7 @@ typedef struct RknpuOutConvert {
     int32_t scale;
     int32_t offset;
     unsigned shift;
-    float float_scale;  /* float path: value * float_scale * 2^-minus_exp */
+    float float_scale; /* float path: value * float_scale * 2^-minus_exp */
     unsigned minus_exp;
     bool fp32_to_fp16;
     RknpuRound round;

@@ -58,8 +58,12 @@ static RknpuTaskResult decode_input(const RknpuJob *job, RknpuConv *conv)
     if (argb && job->chip->packed_pixels == RKNPU_PACKED_QUADS) {
         in->line_pitch = line * RKNPU_ATOM_BYTES;
         in->group_pitch = 4 * in->line_pitch;
-        conv->packed_quads = conv->type == RKNPU_INT8;
-        conv->right_pad_is_zero = conv->packed_quads;
+        if (conv->type == RKNPU_INT8) {
+            conv->packed_weights = rknpu_field(job, RKNPU_F_PIXEL_QUADS)
+                                       ? RKNPU_PACKED_WEIGHTS_QUADS
+                                       : RKNPU_PACKED_WEIGHTS_FOURS;
+            conv->right_pad_is_zero = true;
+        }
     }
     conv->width_limit = in->width;
     if (!argb && dma_width && dma_width < conv->width_limit) {
@@ -152,12 +156,11 @@ static RknpuTaskResult decode_weights(const RknpuJob *job, RknpuConv *conv)
         return rknpu_invalid(job, "CNA WEIGHT_SIZE2 taps", taps);
     }
     conv->tap_channels = per_kernel * 8 / rknpu_type_bits(conv->type) / taps;
-    if (conv->packed_quads) {
-        /* One kernel row is 16 bytes: four columns of four channels; what the picture lacks is
-         * neutral. */
-        if (conv->kernel_width > 4 || conv->depthwise) {
-            return rknpu_unimplemented(job, "CNA CONV_CON1 ARGB_IN with a kernel of width",
-                                       conv->kernel_width);
+    if (conv->packed_weights != RKNPU_PACKED_WEIGHTS_PLAIN) {
+        /* What the picture lacks of four channels is neutral, and so are a row's columns behind the
+         * last. */
+        if (conv->depthwise) {
+            return rknpu_unimplemented(job, "CNA CONV_CON1 ARGB_IN with DEPTHWISE", 1);
         }
         conv->tap_channels = conv->input.atom;
     } else if (!conv->depthwise && conv->type == RKNPU_INT8) {

@@ -81,7 +81,7 @@ typedef enum RknpuStageCoding {
 /* Packed pixels (ARGB_IN): unit of LINE_STRIDE and order of their weights. */
 typedef enum RknpuPackedPixels {
     RKNPU_PACKED_LIKE_CUBE, /* RK3588: lines in pixels; weights as for 16 channels */
-    RKNPU_PACKED_QUADS, /* RK3576: lines in 16-byte units; weights [ky][kernel][kx 4][channel 4] */
+    RKNPU_PACKED_QUADS, /* RK3576: lines in 16-byte units; weights by four channels */
 } RknpuPackedPixels;
 
 /* Byte counters that the vendor driver can read (0 = the chip has none at that place). */

@@ -225,7 +225,7 @@ TEST_F(Rk3576Dpu, ClearedLanes)
     }
 }
 
-// e_add: x * 16384 + RND((e + 1) * 32766, 1), then OUT_CVT; the constants stand as ALU's at +0,
+// e_add: x * 16384 + RND((e - 3) * 32766, 1), then OUT_CVT; the constants stand as ALU's at +0,
 // multiplier's at +0x20, shifts at +0x30.
 TEST(Rk3576Int8, AddOfTwoTensors)
 {
@@ -247,7 +247,7 @@ TEST(Rk3576Int8, AddOfTwoTensors)
     task.set(RK3576_DPU_BS_CFG, 0x100012);
     task.set(RK3576_DPU_BS_OW_SRC, 0);
     task.set(RK3576_DPU_EW_CFG, 0x8002c0c0);
-    task.set(RK3576_DPU_EW_CVT_OFFSET_VALUE, 1);
+    task.set(RK3576_DPU_EW_CVT_OFFSET_VALUE, 0xfffd); // 16 bits are the offset
     task.set(RK3576_DPU_EW_CVT_SCALE_VALUE, 0x17ffe);
     task.set(RK3576_DPU_OUT_CVT_OFFSET, (uint32_t)-1);
     task.set(RK3576_DPU_OUT_CVT_SCALE, 0x14066);
@@ -259,7 +259,7 @@ TEST(Rk3576Int8, AddOfTwoTensors)
     ASSERT_EQ(task.run(), RKNPU_TASK_OK) << task.first_report();
     auto out = host.get<int8_t>(kOut, kPixels * 16);
     for (unsigned i = 0; i < out.size(); i++) {
-        double v = std::nearbyint((x[i] + 3) * 16384 / 2.0) + std::nearbyint((e[i] + 1) * 16383.0);
+        double v = std::nearbyint((x[i] + 3) * 16384 / 2.0) + std::nearbyint((e[i] - 3) * 16383.0);
 
         v = std::nearbyint((v * 0x4066 - std::ldexp(1, 28)) / std::ldexp(1, 28));
         ASSERT_EQ(out[i], std::min(127.0, std::max(-128.0, v))) << i;

@@ -49,6 +49,7 @@ struct Layer {
     unsigned spread = 1; // deconvolution: input pixels lie this far apart
     bool lowest = false; // depthwise: some zero points are -128, which negated is no byte
     bool one_b = false;  // one zero point for all kernels
+    bool fours = false;  // packed: a tap's weights of all kernels lie together
 
     static constexpr int kScale = 20000, kShift = 21, kOffset = -5, kPad = -100;
 };
@@ -122,6 +123,7 @@ class LayerRun
     unsigned OutWidth() const { return (MapWidth() + 2 * l_.pad - l_.kernel) / l_.stride + 1; }
     unsigned Surface() const { return (OutRows() * OutWidth() + 3) / 4 * 4 + 8; } // px, with a gap
     bool BInRecords() const { return !l_.depthwise && !l_.one_b; }
+    unsigned QuadRow() const { return (l_.kernel + 3) / 4 * 16; }
     unsigned OutBytes() const { return (l_.kernels + 63) / 64 * 4 * Surface() * 16; }
     unsigned Atoms() const { return l_.depthwise ? 4 : 2; }
     int In(unsigned c, unsigned y, unsigned x) const
@@ -229,9 +231,12 @@ class LayerRun
                      slice = std::min(32u, l_.in.channels - c / 32 * 32);
 
             if (l_.packed) {
-                unsigned row = k / 32 * 32 * l_.kernel + tap / l_.kernel * kernels + k % 32;
+                unsigned quad = k / 32 * 32 * l_.kernel + tap / l_.kernel * kernels + k % 32;
+                unsigned four = k / 32 * 32 * taps + tap * kernels + k % 32;
 
-                Put8(host, kWeights + row * 16 + tap % l_.kernel * 4 + c, Weight(k, tap, c));
+                Put8(host,
+                     kWeights + (l_.fours ? four * 4 : quad * QuadRow() + tap % l_.kernel * 4) + c,
+                     Weight(k, tap, c));
                 continue;
             }
 
@@ -259,12 +264,14 @@ class LayerRun
         unsigned staged = Span() - l_.window.reused, taps = l_.kernel * l_.kernel;
         uint32_t line = l_.packed ? l_.in.width * 3 / 16 : 4 * l_.in.width;
 
-        task.set(RK3576_CNA_CONV_CON1, l_.packed ? 0x2000a006 : l_.depthwise ? 1 : 0);
+        task.set(RK3576_CNA_CONV_CON1, l_.packed      ? 0x2000a002 | !l_.fours << 2
+                                       : l_.depthwise ? 1
+                                                      : 0);
         task.set(RK3576_CNA_CONV_CON3,
                  l_.stride | l_.stride << 3 | (l_.spread - 1) << 8 | (l_.spread - 1) << 11);
         task.set(RK3576_CNA_CBUF_DATA_BANKS, 0x40000404 | (l_.window.reused ? 1u << 31 : 0));
-        uint32_t bytes =
-            l_.packed ? l_.kernel * 16 : taps * (l_.depthwise ? l_.kernels : l_.in.channels);
+        uint32_t bytes = l_.packed ? l_.kernel * (l_.fours ? l_.kernel * 4 : QuadRow())
+                                   : taps * (l_.depthwise ? l_.kernels : l_.in.channels);
         task.set(RK3576_CNA_WEIGHT_SIZE0, bytes * (!l_.depthwise ? l_.kernels : l_.one_b ? 1 : 2));
         task.set(RK3576_CNA_WEIGHT_SIZE1, bytes);
         task.set(RK3576_CNA_WEIGHT_ZERO_POINT, l_.depthwise && l_.one_b ? 0x8080 : 0);
@@ -397,6 +404,24 @@ TEST(Rk3576, PackedPicture)
     Check(
         14,
         { .in = { 3, 9, 48 }, .kernels = 80, .kernel = 4, .stride = 3, .pad = 3, .packed = true });
+}
+
+// Rows of a kernel over 4 wide take two quads: ResNet's first layer.
+TEST(Rk3576, PackedPictureOfWideQuads)
+{
+    Check(20, { .in = { 3, 20, 32 }, .kernels = 34, .kernel = 7, .stride = 2, .packed = true });
+}
+
+// The other order: [ky][kx][kernel][channel 4].
+TEST(Rk3576, PackedPictureOfFours)
+{
+    Check(18, { .in = { 3, 20, 32 },
+                .kernels = 64,
+                .kernel = 7,
+                .stride = 2,
+                .packed = true,
+                .fours = true });
+    Check(19, { .in = { 3, 9, 16 }, .kernels = 34, .kernel = 5, .packed = true, .fours = true });
 }
 
 } // namespace
