@@ -11,7 +11,7 @@
 #define ANSWER_LIMIT_US (3 * G_USEC_PER_SEC)
 #define LINE_LIMIT (4 * 1024 * 1024)
 
-/* One line without its end; NULL at the deadline, at end of file or for an absurd length. */
+/* One line without its end; NULL at the deadline (0: now), at end of file or for an absurd length. */
 static char *read_line(EmuQmp *qmp, gint64 deadline)
 {
     for (;;) {
@@ -27,7 +27,8 @@ static char *read_line(EmuQmp *qmp, gint64 deadline)
             g_byte_array_remove_range(qmp->input, 0, end - qmp->input->data + 1);
             return line;
         }
-        if (left <= 0 || qmp->input->len > LINE_LIMIT || poll(&pfd, 1, left / 1000 + 1) <= 0) {
+        if ((deadline && left <= 0) || qmp->input->len > LINE_LIMIT ||
+            poll(&pfd, 1, deadline ? left / 1000 + 1 : 0) <= 0) {
             return NULL;
         }
         n = read(qmp->fd, buf, sizeof(buf));
@@ -64,6 +65,23 @@ JsonNode *emu_qmp_run(EmuQmp *qmp, const char *command, const char *arguments)
             return NULL;
         }
         /* the greeting or an event: the answer is still to come */
+    }
+    return NULL;
+}
+
+char *emu_qmp_event(EmuQmp *qmp)
+{
+    char *line;
+
+    while ((line = read_line(qmp, 0))) {
+        g_autoptr(JsonNode) message = json_from_string(line, NULL);
+        JsonObject *object = message && JSON_NODE_HOLDS_OBJECT(message)
+                             ? json_node_get_object(message) : NULL;
+
+        g_free(line);
+        if (object && json_object_has_member(object, "event")) {
+            return g_strdup(json_object_get_string_member(object, "event"));
+        }
     }
     return NULL;
 }

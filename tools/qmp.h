@@ -27,6 +27,12 @@ void emu_qmp_close(EmuQmp *qmp);
  */
 JsonNode *emu_qmp_run(EmuQmp *qmp, const char *command, const char *arguments);
 
+/*
+ * Name of the next event that QEMU has sent, freed by the caller; NULL when there is none yet. Does
+ * not wait. Events that come during emu_qmp_run() are lost.
+ */
+char *emu_qmp_event(EmuQmp *qmp);
+
 /* A property of an object as text; NULL when it has none of that name. */
 char *emu_qmp_get(EmuQmp *qmp, const char *path, const char *property);
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "qmp.h"
 #include "report.h"
 #include "terminal.h"
 
@@ -49,15 +48,12 @@ static void walk(EmuQmp *qmp, const char *path, unsigned depth)
     }
 }
 
-void emu_report_waiting(int qmp_fd)
+void emu_report_waiting(EmuQmp *qmp)
 {
-    EmuQmp *qmp = emu_qmp_open(qmp_fd);
-
     if (!qmp) {
         emu_say("QEMU does not answer on its control port: the emulator itself hangs");
         return;
     }
     emu_say("state of the machine:");
     walk(qmp, "/machine", 0);
-    emu_qmp_close(qmp);
 }

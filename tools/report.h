@@ -6,15 +6,15 @@
 #ifndef TOOLS_REPORT_H
 #define TOOLS_REPORT_H
 
-#include <glib.h>
+#include "qmp.h"
 
 G_BEGIN_DECLS
 
 /*
- * Asks the machine behind a QMP connection for the state of its NPU, IOMMU and interrupt lines
- * and prints it, indented, on the standard error.
+ * Asks the machine for the state of its NPU, IOMMU and interrupt lines and prints it, indented, on
+ * the standard error. NULL: a machine that did not answer; said too.
  */
-void emu_report_waiting(int qmp_fd);
+void emu_report_waiting(EmuQmp *qmp);
 
 G_END_DECLS
 

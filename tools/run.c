@@ -30,6 +30,7 @@ typedef enum {
     END_REFUSED,        /* init could not set the guest up */
     END_QEMU,           /* QEMU ended first */
     END_PANIC,
+    END_STOPPED,        /* QEMU stopped the virtual CPUs: strict */
     END_TIMEOUT,
     END_USER,           /* signal, escape key, or nobody reads our output */
 } End;
@@ -37,6 +38,7 @@ typedef enum {
 typedef struct {
     const EmuOptions *options;
     EmuProcess *process;
+    EmuQmp *qmp;                /* NULL: not open */
     GMainLoop *loop;
     EmuConsole *console;
     EmuFrameReader port_frames;
@@ -70,6 +72,29 @@ static gboolean quit_loop(gpointer opaque)
 
     g_main_loop_quit(run->loop);
     return G_SOURCE_REMOVE;
+}
+
+static gboolean on_qmp(gint fd, GIOCondition condition, gpointer opaque)
+{
+    Run *run = opaque;
+    char *event;
+
+    while ((event = emu_qmp_event(run->qmp))) {
+        if (strcmp(event, "STOP") == 0) {
+            stop_loop(run, END_STOPPED);
+        }
+        g_free(event);
+    }
+    return condition & (G_IO_HUP | G_IO_ERR) ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
+}
+
+/* Not before the guest lives: until then QEMU may be busy loading files. */
+static void open_qmp(Run *run)
+{
+    run->qmp = emu_qmp_open(run->process->qmp);
+    if (run->qmp) {
+        g_unix_fd_add(run->process->qmp, G_IO_IN | G_IO_HUP | G_IO_ERR, on_qmp, run);
+    }
 }
 
 static gboolean on_limit(gpointer opaque)
@@ -239,6 +264,9 @@ static void on_frame(char type, const uint8_t *payload, size_t len, void *opaque
 
     switch (type) {
     case FRAME_HELLO:
+        if (!run->hello) {
+            open_qmp(run);
+        }
         run->hello = true;
         break;
     case FRAME_MESSAGE:
@@ -267,7 +295,7 @@ static void on_frame(char type, const uint8_t *payload, size_t len, void *opaque
             run->end = END_COMMAND;
             run->status = payload[0];
             if (run->options->stats) {
-                emu_stats_print(run->process->qmp);
+                emu_stats_print(run->qmp);
             }
             send_guest(run, FRAME_DONE, NULL, 0);
             g_timeout_add_seconds(POWER_OFF_LIMIT_S, quit_loop, run);
@@ -440,12 +468,20 @@ static int conclude(Run *run)
         }
         return EMU_STATUS_SETUP;
     }
+    if (run->end == END_STOPPED) {
+        emu_say("emulator: the machine has stopped itself, for the reason above");
+        emu_report_waiting(run->qmp);
+        return EMU_STATUS_SETUP;
+    }
     if (run->end == END_TIMEOUT) {
+        if (!run->qmp) {
+            open_qmp(run);
+        }
         emu_say("timeout: after %.0f s %s", (g_get_monotonic_time() - run->start) / 1e6,
                 run->running ? "the command was still running"
                 : run->hello ? "the guest was still being prepared"
                 : "the kernel had not started init");
-        emu_report_waiting(run->process->qmp);
+        emu_report_waiting(run->qmp);
         say_log(run);
     }
     if (run->console->splat) {
@@ -489,6 +525,7 @@ int emu_run(const EmuOptions *options, EmuProcess *process, bool tty, FILE *log)
     emu_progress_clear();
     status = conclude(&run);
     emu_launch_stop(process);
+    emu_qmp_close(run.qmp);
     emu_console_free(run.console);
     g_string_free(run.qemu_text, TRUE);
     g_byte_array_unref(run.to_guest);

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "qmp.h"
 #include "stats.h"
 #include "terminal.h"
 
@@ -117,15 +116,11 @@ char *emu_stats_format(const char *json)
     return g_string_free(text, FALSE);
 }
 
-void emu_stats_print(int qmp_fd)
+void emu_stats_print(EmuQmp *qmp)
 {
-    EmuQmp *qmp = emu_qmp_open(qmp_fd);
     g_autofree char *json = qmp ? emu_qmp_get(qmp, NPU_PATH, "stats") : NULL;
     g_autofree char *text = json ? emu_stats_format(json) : NULL;
 
-    if (qmp) {
-        emu_qmp_close(qmp);
-    }
     if (text) {
         fputs(text, stderr);
     } else {

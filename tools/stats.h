@@ -6,7 +6,7 @@
 #ifndef TOOLS_STATS_H
 #define TOOLS_STATS_H
 
-#include <glib.h>
+#include "qmp.h"
 
 G_BEGIN_DECLS
 
@@ -17,8 +17,8 @@ G_BEGIN_DECLS
  */
 char *emu_stats_format(const char *json);
 
-/* Asks the machine behind a QMP connection and prints the lines on the standard error. */
-void emu_stats_print(int qmp_fd);
+/* Asks the machine, NULL when it did not answer, and prints the lines on the standard error. */
+void emu_stats_print(EmuQmp *qmp);
 
 G_END_DECLS
 

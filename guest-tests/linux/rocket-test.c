@@ -6,6 +6,8 @@
  *   rocket-test endless    a program without an enable word
  *   rocket-test unmapped   a program at an address that the IOMMU does not know; the driver warns
  *                          of the NPU's DMA error
+ *   rocket-test unknown    a convolution of a mode that nobody documents; rknpu-emu does not model
+ *                          it (a board may do anything)
  *
  * Written from the layout of include/uapi/drm/rocket_accel.h.
  * Exit status: 0 all right, 1 a step failed, 2 wrong use, 4 no device.
@@ -27,6 +29,7 @@
 #define WAIT_NS 10000000000ll /* the driver gives a job half a second */
 #define NOWHERE 0x70000000u
 #define CORES 3
+#define CNA_CONV_CON1 0x100c
 
 struct create {
     uint32_t size, handle;
@@ -153,13 +156,59 @@ static void tap_right(const char *when)
     }
 }
 
+/* Address of a program that cannot end. */
+static uint32_t endless(void)
+{
+    struct buffer empty = buffer_new(program.size);
+
+    memset(empty.cpu, 0, empty.size);
+    return empty.iova;
+}
+
+static uint32_t unmapped(void)
+{
+    return NOWHERE;
+}
+
+static uint32_t unknown(void)
+{
+    struct buffer copy = buffer_new(program.size);
+    uint64_t *word = copy.cpu;
+
+    memcpy(word, program.cpu, program.size);
+    for (unsigned i = 0; i < words; i++) {
+        if ((word[i] & 0xffff) == CNA_CONV_CON1) {
+            word[i] |= 1 << 16; /* CONV_MODE, in the value at bit 16 */
+        }
+    }
+    return copy.iova;
+}
+
+static const struct bad {
+    const char *name, *what;
+    uint32_t (*make)(void);
+} bad[] = {
+    { "endless", "a program without an enable word", endless },
+    { "unmapped", "a program that is not mapped", unmapped },
+    { "unknown", "a program of an unknown mode", unknown },
+};
+
+static const struct bad *find_bad(const char *name)
+{
+    for (unsigned i = 0; name && i < sizeof(bad) / sizeof(bad[0]); i++) {
+        if (!strcmp(bad[i].name, name)) {
+            return &bad[i];
+        }
+    }
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
-    bool unmapped = argc == 2 && !strcmp(argv[1], "unmapped");
-    struct buffer endless;
+    const struct bad *kind = argc == 2 ? find_bad(argv[1]) : NULL;
 
-    if (!unmapped && (argc != 2 || strcmp(argv[1], "endless"))) {
-        fprintf(stderr, "usage: rocket-test endless | unmapped\n");
+    if (!kind) {
+        fprintf(stderr, "usage: rocket-test endless | unmapped | unknown\n");
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -169,11 +218,8 @@ int main(int argc, char **argv)
         return 4;
     }
     make_job();
-    endless = buffer_new(program.size);
-    memset(endless.cpu, 0, endless.size);
     tap_right("before");
-    tap(!run(unmapped ? NOWHERE : endless.iova) && output_untouched(), "the driver gives a %s up",
-        unmapped ? "program that is not mapped" : "program without an enable word");
+    tap(!run(kind->make()) && output_untouched(), "the driver gives %s up", kind->what);
     tap_right("after");
     usleep(50000); /* the driver frees the last job later: docs/guest-parts.md, "rocket.ko" */
     return tap_end();

@@ -36,6 +36,7 @@
 #define RK_NPU_LINES 2 /* clock and reset lines of one core: A and H */
 #define RK_NPU_MMU_IRQ "mmu-irq"
 #define RK_NPU_THREADS_MAX 8 /* that compute one task */
+#define RK_NPU_TOLD_MAX    64
 
 OBJECT_DECLARE_SIMPLE_TYPE(RkNpu, RK_NPU)
 
@@ -73,8 +74,9 @@ struct RkNpu {
     RkNpuCore core[RKNPU_MAX_CORES];
     uint64_t unpowered_accesses;
 
-    QemuMutex log_lock; /* of the file: workers of all cores write it */
+    QemuMutex log_lock; /* of both below: workers of all cores use them */
     FILE *log;
+    GHashTable *told; /* warnings */
 };
 
 /* Interrupt */
@@ -199,6 +201,30 @@ static void rk_npu_log_event(RkNpu *s, const RknpuEvent *ev)
     fprintf(s->log, "%s\n", line);
 }
 
+/* A driver only sees a job time out: what the machine knows of it is told, each text once. */
+static void rk_npu_warn(RkNpu *s, const RknpuEvent *ev, const char *what)
+{
+    g_autofree char *text = g_strdup_printf("%s%s", ev->text, what);
+    bool first = false;
+
+    WITH_QEMU_LOCK_GUARD(&s->log_lock) {
+        if (g_hash_table_size(s->told) < RK_NPU_TOLD_MAX) {
+            first = g_hash_table_add(s->told, g_strdup(text));
+        }
+    }
+    if (first) {
+        warn_report("rk-npu: core %u: %s", ev->core, text);
+    }
+}
+
+static void rk_npu_stop_machine(const RknpuEvent *ev)
+{
+    error_report("rk-npu: core %u: %s is not modelled; the machine stops because strict is on",
+                 ev->core, ev->text);
+    qemu_system_vmstop_request_prepare();
+    qemu_system_vmstop_request(RUN_STATE_INTERNAL_ERROR);
+}
+
 static void rk_npu_event(void *opaque, const RknpuEvent *ev)
 {
     RkNpu *s = opaque;
@@ -216,11 +242,12 @@ static void rk_npu_event(void *opaque, const RknpuEvent *ev)
     } else if (ev->type == RKNPU_EVENT_UNIMP) {
         qemu_log_mask(LOG_UNIMP, "rk-npu: core %u: %s\n", ev->core, ev->text);
         if (s->config.strict) {
-            error_report("rk-npu: core %u: %s is not modelled; the machine stops because strict "
-                         "is on", ev->core, ev->text);
-            qemu_system_vmstop_request_prepare();
-            qemu_system_vmstop_request(RUN_STATE_INTERNAL_ERROR);
+            rk_npu_stop_machine(ev);
+        } else {
+            rk_npu_warn(s, ev, " is not modelled");
         }
+    } else if (ev->type == RKNPU_EVENT_JOB_STALL) {
+        rk_npu_warn(s, ev, "; the job will not end");
     }
 }
 
@@ -609,6 +636,7 @@ static void rk_npu_init(Object *obj)
     RkNpu *s = RK_NPU(obj);
 
     qemu_mutex_init(&s->log_lock);
+    s->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     object_property_add_str(obj, "waiting", rk_npu_get_waiting, NULL);
     object_property_add_str(obj, "stats", rk_npu_get_stats, NULL);
     object_property_add(obj, "unpowered-accesses", "uint64", rk_npu_get_unpowered, NULL, NULL,
@@ -617,7 +645,10 @@ static void rk_npu_init(Object *obj)
 
 static void rk_npu_finalize(Object *obj)
 {
-    qemu_mutex_destroy(&RK_NPU(obj)->log_lock);
+    RkNpu *s = RK_NPU(obj);
+
+    qemu_mutex_destroy(&s->log_lock);
+    g_hash_table_destroy(s->told);
 }
 
 /* Snapshots */

@@ -24,6 +24,15 @@ recovery() {
 }
 
 recovery endless 0
+grep -q 'rk-npu: core [0-2]: the program has no enable word' "$out/err"
+ok $? "the machine tells why that job does not end"
+recovery unknown 0
+grep -q 'rk-npu: core [0-2]: CNA CONV_CON1 CONV_MODE = 0x1 is not modelled' "$out/err"
+ok $? "the machine names the mode that it does not model"
+"$emu" run --timeout 300 --global rk-npu.strict=on -- rocket-test unknown >"$out/text" 2>"$out/err"
+[ $? = 125 ] && grep -q 'CONV_MODE = 0x1 is not modelled; the machine stops' "$out/err" &&
+    grep -q 'stalled in task 1 of 1' "$out/err"
+ok $? "strict=on stops the machine there: status 125, and what the NPU was doing"
 recovery unmapped 123
 grep -q 'rk_iommu.*Page fault at 0x0*70000000 of type read' "$out/log"
 ok $? "the IOMMU tells the address that is not mapped"
