@@ -81,11 +81,11 @@ int main(void)
         "<!-- SPDX-License-Identifier: GPL-2.0-or-later -->\n"
         "<!-- Made by docs/not-modelled.c from include/rknpu/regs-*.h: ninja -C build docs -->\n"
         "# What is not modelled\n\n"
-        "A program that uses one of these things is told: the access is counted, logged once by\n"
-        "name (`-d unimp`), and with `strict=on` stops the machine. A task that would compute\n"
+        "A program that uses one of these things is told: the access is counted, QEMU warns of it once\n"
+        "by name, and with `strict=on` stops the machine. A task that would compute\n"
         "something else than the chip never completes; it does not end with wrong data.\n\n"
         "## Modes that a task is refused for\n\n"
-        "The left column is how the log begins.\n\n"
+        "The left column is how the warning begins.\n\n"
         "| mode | what it is |\n|---|---|\n");
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         printf("| %s | %s |\n", modes[i][0], modes[i][1]);
