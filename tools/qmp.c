@@ -11,7 +11,9 @@
 #define ANSWER_LIMIT_US (3 * G_USEC_PER_SEC)
 #define LINE_LIMIT (4 * 1024 * 1024)
 
-/* One line without its end; NULL at the deadline (0: now), at end of file or for an absurd length. */
+/*
+ * One line without its end; NULL at the deadline (0: now), at end of file or for an absurd length.
+ */
 static char *read_line(EmuQmp *qmp, gint64 deadline)
 {
     for (;;) {

@@ -69,7 +69,8 @@ typedef struct RknpuConfig {
  *        false soon, and so do later ones, until off. Called without locks of the model, on the
  *        thread that resets, pauses or frees. May be NULL when map never waits.
  *
- * thread    A thread that calls map, unmap and event starts (on) or ends, on that thread. May be NULL.
+ * thread    A thread that calls map, unmap and event starts (on) or ends, on that thread. May be
+ *        NULL.
  *
  * rknpu_reset(), rknpu_pause() and rknpu_free() wait for workers: map, unmap and event must not
  * wait for a lock that their caller holds (QEMU: not for the big lock).
