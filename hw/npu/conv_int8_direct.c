@@ -36,6 +36,7 @@ typedef struct Direct {
     size_t next_bytes;
     bool keep_weights;    /* all groups stay packed from strip to strip */
     bool packed;          /* they are */
+    bool whole;           /* the kernels' groups are memory's, and all slices have 32 channels */
     bool unpacked;        /* for direct_unpacked() */
     bool in_place;        /* the kernels read the strip's input where it lies: nothing is staged */
     const uint8_t **rows; /* of input under a row of output; in place: its surfaces */
@@ -173,8 +174,8 @@ static bool prepare(Direct *d)
     }
     strips = (d->c->out.width + d->strip_columns - 1) / d->strip_columns *
              ((d->c->out.height + d->strip_rows - 1) / d->strip_rows);
-    d->unpacked = d->kernels->direct_unpacked && conv->kernel_group == group &&
-                  d->depth == conv->tap_channels && d->depth % 32 == 0 &&
+    d->whole = conv->kernel_group == group && d->depth == conv->tap_channels && d->depth % 32 == 0;
+    d->unpacked = d->kernels->direct_unpacked && d->whole &&
                   (uint64_t)d->c->out.width * d->c->out.height <= UNPACKED_PIXELS;
     d->keep_weights =
         strips > 1 && !d->unpacked && d->groups * d->group_bytes <= 4 * RKNPU_PACKED_MAX;
@@ -397,17 +398,23 @@ static void sum_strip(Direct *d)
     }
 }
 
-static void run_kernel(const Direct *d, const RknpuInt8Direct *args, const RknpuInt8Weights *w)
+/* `packed` has the weights, unless there is `w`, which says where they are. */
+static void run_kernel(const Direct *d, const RknpuInt8Direct *args, uint8_t *packed,
+                       const RknpuInt8Weights *w)
 {
-    if (d->unpacked) {
+    if (!w) {
+        d->kernels->direct(args);
+    } else if (d->unpacked) {
         d->kernels->direct_unpacked(args, w);
+    } else if (d->kernels->pack_direct && d->whole && w->count == d->kernels->group) {
+        d->kernels->pack_direct(packed, args, w);
     } else {
+        d->kernels->pack(packed, w);
         d->kernels->direct(args);
     }
 }
 
-/* `packed` or `w`, which is not packed. */
-static RknpuTaskResult compute_row(Direct *d, unsigned group, const uint8_t *packed,
+static RknpuTaskResult compute_row(Direct *d, unsigned group, uint8_t *packed,
                                    const RknpuInt8Weights *w, unsigned row, const int8_t *operands)
 {
     const RknpuStrip *s = &d->out.strip;
@@ -422,7 +429,7 @@ static RknpuTaskResult compute_row(Direct *d, unsigned group, const uint8_t *pac
     args.out.channel = first;
     if (!d->c->fused) {
         args.out.acc = d->acc;
-        run_kernel(d, &args, w);
+        run_kernel(d, &args, packed, w);
         return rknpu_int8_stages(d->c, first, MIN(d->kernels->group, d->c->out.channels - first), y,
                                  s->x, s->columns, d->acc, d->kernels->group);
     }
@@ -436,7 +443,7 @@ static RknpuTaskResult compute_row(Direct *d, unsigned group, const uint8_t *pac
                 operands + ((size_t)atom * s->rows + row) * s->columns * RKNPU_INT8_LANES;
         }
     }
-    run_kernel(d, &args, w);
+    run_kernel(d, &args, packed, w);
     return RKNPU_TASK_OK;
 }
 
@@ -458,6 +465,7 @@ static RknpuTaskResult compute_groups(Direct *d, const int8_t *operands)
 
     for (unsigned g = 0; g < d->groups; g++) {
         uint8_t *packed = d->weights + (d->keep_weights ? g * d->group_bytes : 0);
+        const RknpuInt8Weights *to_pack = NULL;
         RknpuInt8Weights w;
 
         load_ow(d, g);
@@ -466,15 +474,14 @@ static RknpuTaskResult compute_groups(Direct *d, const int8_t *operands)
             if (!view_group(d, g, &w)) {
                 return RKNPU_TASK_READ_FAULT;
             }
-            if (!d->unpacked) {
-                d->kernels->pack(packed, &w);
-            }
+            to_pack = &w;
         }
         for (unsigned row = 0; r == RKNPU_TASK_OK && row < d->out.strip.rows; row++) {
             if (rknpu_cancelled(d->c->state->job)) {
                 return RKNPU_TASK_CANCELLED;
             }
-            r = compute_row(d, g, packed, &w, row, operands);
+            r = compute_row(d, g, packed, to_pack, row, operands);
+            to_pack = d->unpacked ? to_pack : NULL;
         }
         if (r != RKNPU_TASK_OK) {
             return r;

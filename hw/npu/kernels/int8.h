@@ -171,6 +171,14 @@ typedef struct RknpuInt8Kernels {
     void (*direct)(const RknpuInt8Direct *args);
 
     /*
+     * pack() to `to` and direct() in one: the packing hides behind the multiply-adds of the first
+     * pixels. Whole groups and slices alone: first = 0, count = in_memory = group, depth =
+     * tap_channels, a multiple of 32. args->weights is `to`. May be NULL.
+     */
+    void (*pack_direct)(void *restrict to, const RknpuInt8Direct *args,
+                        const RknpuInt8Weights *weights);
+
+    /*
      * direct() with weights as they lie in memory, for so few pixels that packing costs more than
      * computing. Whole slices alone: first = 0, depth = tap_channels, a multiple of 32. May be
      * NULL.

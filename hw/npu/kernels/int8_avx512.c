@@ -100,22 +100,25 @@ INLINE void pack16(uint8_t *to, const uint8_t *from, size_t width, const unsigne
     }
 }
 
-/* The same for 16 kernels by 32 channels that lie together. Register i has kernels i and i + 4. */
-INLINE void pack32(uint8_t *to, const uint8_t *from)
+/*
+ * 16 kernels by 32 channels that lie together, as eight registers of [kernel][4]. Before the last
+ * step a register has kernels 0..7 or 8..15 of channel quads i and i + 4.
+ */
+INLINE void transpose32(const uint8_t *from, __m512i *quads)
 {
     const __m512i sign = _mm512_set1_epi8((char)0x80);
     __m512i eight[2][4];
 
 #pragma GCC unroll 2
     for (unsigned h = 0; h < 2; h++, from += 8 * 32) {
-        __m512i k[4], t[4];
+        __m512i k[4], t[4]; /* kernels i and i + 4 */
 
 #pragma GCC unroll 4
         for (unsigned i = 0; i < 4; i++) {
-            __m512i four = _mm512_zextsi256_si512(_mm256_loadu_si256((const __m256i *)from + i));
+            __m512i two = _mm512_zextsi256_si512(_mm256_loadu_si256((const __m256i *)from + i));
 
-            four = _mm512_inserti64x4(four, _mm256_loadu_si256((const __m256i *)from + 4 + i), 1);
-            k[i] = _mm512_xor_si512(four, sign);
+            two = _mm512_inserti64x4(two, _mm256_loadu_si256((const __m256i *)from + 4 + i), 1);
+            k[i] = _mm512_xor_si512(two, sign);
         }
         t[0] = _mm512_unpacklo_epi32(k[0], k[1]);
         t[1] = _mm512_unpackhi_epi32(k[0], k[1]);
@@ -128,10 +131,19 @@ INLINE void pack32(uint8_t *to, const uint8_t *from)
     }
 #pragma GCC unroll 4
     for (unsigned q = 0; q < 4; q++) {
-        _mm512_storeu_si512(to + (size_t)q * 4 * GROUP,
-                            _mm512_shuffle_i64x2(eight[0][q], eight[1][q], 0x88));
-        _mm512_storeu_si512(to + (size_t)(q + 4) * 4 * GROUP,
-                            _mm512_shuffle_i64x2(eight[0][q], eight[1][q], 0xdd));
+        quads[q] = _mm512_shuffle_i64x2(eight[0][q], eight[1][q], 0x88);
+        quads[q + 4] = _mm512_shuffle_i64x2(eight[0][q], eight[1][q], 0xdd);
+    }
+}
+
+INLINE void pack32(uint8_t *to, const uint8_t *from)
+{
+    __m512i quads[8];
+
+    transpose32(from, quads);
+#pragma GCC unroll 8
+    for (unsigned q = 0; q < 8; q++) {
+        _mm512_storeu_si512(to + (size_t)q * 4 * GROUP, quads[q]);
     }
 }
 
@@ -430,10 +442,13 @@ typedef struct Fetch {
     size_t step; /* asking for a line several times costs less than counting */
 } Fetch;
 
+/* NULL: nothing is to be fetched. */
 INLINE void fetch_more(Fetch *fetch)
 {
-    _mm_prefetch(fetch->at, _MM_HINT_T1);
-    fetch->at += fetch->step;
+    if (fetch) {
+        _mm_prefetch(fetch->at, _MM_HINT_T1);
+        fetch->at += fetch->step;
+    }
 }
 
 /* Pixels hang on few addresses: a register each would be too many. */
@@ -525,12 +540,12 @@ INLINE void atoms_tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned 
  * Under few surfaces a tile spends a fifth of its time on what follows the multiply-adds. So it is
  * four pixels wide, its sums stay in registers, and the next tile rounds and stores them between
  * its own multiply-adds. One OW for all kernels, as tasks mostly have it, makes the term of a
- * pixel's inputs one number.
+ * pixel's inputs one number. With more surfaces the weights leave the first cache; wide tiles read
+ * them less often.
  */
-#define NARROW 4
-#define NARROW_SURFACES                                                                            \
-    32 /* more weights leave the first cache: wide tiles read them less often                      \
-        */
+#define NARROW          4
+#define NARROW_SURFACES 32
+#define FETCH_AT_ONCE   4096 /* bytes, so few that they are asked for before the tiles */
 
 static bool may_be_narrow(const RknpuInt8Direct *d)
 {
@@ -554,45 +569,69 @@ INLINE void finish_four(uint8_t *to, const Single *s, const __m512i *acc)
                                       round_single(s, acc[2]), round_single(s, acc[3])));
 }
 
-static __attribute__((noinline)) void direct_narrow(const RknpuInt8Direct *d, Fetch fetch)
+/* What the inputs of some pixels count for with all kernels, ready to be broadcast. */
+typedef struct Terms {
+    size_t first, end; /* pixels */
+    int32_t value[64];
+} Terms;
+
+static inline const int32_t *terms_of(Terms *t, const RknpuInt8Direct *d, size_t pixel)
+{
+    const __m512i ow = _mm512_set1_epi32(d->ow[0] - 128);
+
+    if (pixel < t->first || pixel + NARROW > t->end) {
+        t->first = pixel;
+        t->end = pixel + 64 < d->pixels ? pixel + 64 : d->pixels;
+        for (size_t i = 0; pixel + i < t->end; i += 16) {
+            const size_t left = t->end - pixel - i;
+            const __mmask16 there = left < 16 ? (__mmask16)((1u << left) - 1) : 0xffff;
+
+            _mm512_storeu_si512(
+                t->value + i,
+                _mm512_mullo_epi32(ow, _mm512_maskz_loadu_epi32(there, d->sums + pixel + i)));
+        }
+    }
+    return t->value + (pixel - t->first);
+}
+
+INLINE void narrow_tiles(const RknpuInt8Direct *d, unsigned from, Fetch *fetch)
 {
     const Single single = {
         .scale = _mm512_set1_ps((float)d->out.requant->scale),
         .offset = _mm512_set1_ps((float)d->out.requant->offset + RKNPU_REQUANT_MAGIC),
     };
     const __m512i first[2] = { first_value(&d->out, 0), first_value(&d->out, 1) };
-    const int32_t ow = d->ow[0] - 128, *sums = d->sums;
     const uint8_t *const *surface = d->rows;
     const uint8_t *weights = d->weights;
     const unsigned surfaces = d->kernel_height;
     uint8_t *out[2] = { d->out.bytes[0], d->out.bytes[1] };
     const size_t pixels = d->pixels;
+    Terms terms = { 0 };
     __m512i old[2][NARROW] = { 0 };
-    size_t behind = 0; /* where the old sums belong */
+    size_t behind = (size_t)from * RKNPU_INT8_LANES; /* where the old sums belong */
 
-    for (size_t pixel = 0, end = NARROW; pixel < pixels; pixel = end, end += NARROW) {
+    for (size_t pixel = from, end = pixel + NARROW; pixel < pixels; pixel = end, end += NARROW) {
         const uint8_t *w = weights;
+        const int32_t *term;
         __m512i acc[2][NARROW];
 
         if (end > pixels) { /* the last tile computes some pixels again */
             pixel = pixels - NARROW;
         }
+        term = terms_of(&terms, d, pixel);
 #pragma GCC unroll 4
         for (unsigned p = 0; p < NARROW; p++) {
-            const __m512i term = _mm512_set1_epi32(sums[pixel + p] * ow);
-
-            acc[0][p] = _mm512_add_epi32(first[0], term);
-            acc[1][p] = _mm512_add_epi32(first[1], term);
+            acc[0][p] = _mm512_add_epi32(first[0], _mm512_set1_epi32(term[p]));
+            acc[1][p] = _mm512_add_epi32(first[1], _mm512_set1_epi32(term[p]));
         }
 #pragma GCC unroll 2
         for (unsigned half = 0; half < 2; half++, w += RKNPU_INT8_LANES * GROUP) {
             finish_four(out[half] + behind, &single, old[half]);
             multiply_atoms(w, surface[half] + pixel * RKNPU_INT8_LANES, NARROW, acc[0], acc[1],
-                           &fetch);
+                           fetch);
         }
         for (unsigned s = 2; s < surfaces; s++, w += RKNPU_INT8_LANES * GROUP) {
-            multiply_atoms(w, surface[s] + pixel * RKNPU_INT8_LANES, NARROW, acc[0], acc[1],
-                           &fetch);
+            multiply_atoms(w, surface[s] + pixel * RKNPU_INT8_LANES, NARROW, acc[0], acc[1], fetch);
         }
 #pragma GCC unroll 4
         for (unsigned p = 0; p < NARROW; p++) {
@@ -605,27 +644,137 @@ static __attribute__((noinline)) void direct_narrow(const RknpuInt8Direct *d, Fe
     finish_four(out[1] + behind, &single, old[1]);
 }
 
+static __attribute__((noinline)) void direct_narrow(const RknpuInt8Direct *d, unsigned from)
+{
+    narrow_tiles(d, from, NULL);
+}
+
+static __attribute__((noinline)) void direct_narrow_fetching(const RknpuInt8Direct *d,
+                                                             unsigned from, Fetch fetch)
+{
+    narrow_tiles(d, from, &fetch);
+}
+
 /* `turns` times one line, or more each time. */
 static Fetch fetch_in(const RknpuInt8Direct *d, size_t turns)
 {
     return (Fetch){ .at = (const char *)d->next, .step = d->next_bytes / turns + 1 };
 }
 
-static void direct(const RknpuInt8Direct *d)
+INLINE bool is_atoms(const RknpuInt8Direct *d)
 {
-    const size_t tiles = (d->pixels + TILE - 1) / TILE;
+    return d->pixel_step == RKNPU_INT8_LANES && d->depth == RKNPU_INT8_LANES &&
+           d->kernel_width == 1;
+}
+
+/* Pixels from `from` on. */
+static void direct_from(const RknpuInt8Direct *d, unsigned from)
+{
+    const size_t tiles = (d->pixels - from + TILE - 1) / TILE;
     const size_t taps = (size_t)d->kernel_height * d->kernel_width;
     Fetch fetch;
 
-    if (d->pixel_step != RKNPU_INT8_LANES || d->depth != RKNPU_INT8_LANES || d->kernel_width != 1) {
+    if (tiles == 0) {
+        return;
+    }
+    if (!is_atoms(d)) {
         fetch = fetch_in(d, tiles * taps * d->depth / 4);
-        RKNPU_FOR_TILES(TILE, tile, d, &fetch)
+        RKNPU_FOR_TILES_FROM(from, TILE, tile, d, &fetch)
+    } else if (may_be_narrow(d) && d->next_bytes <= FETCH_AT_ONCE) {
+        for (size_t i = 0; i < d->next_bytes; i += 64) {
+            _mm_prefetch((const char *)d->next + i, _MM_HINT_T1);
+        }
+        direct_narrow(d, from);
     } else if (may_be_narrow(d)) {
-        direct_narrow(d, fetch_in(d, 2 * (d->pixels + NARROW - 1) / NARROW * taps));
+        direct_narrow_fetching(d, from,
+                               fetch_in(d, 2 * (d->pixels - from + NARROW - 1) / NARROW * taps));
     } else {
         fetch = fetch_in(d, 2 * tiles * taps);
-        RKNPU_FOR_TILES(TILE, atoms_tile, d, &fetch)
+        RKNPU_FOR_TILES_FROM(from, TILE, atoms_tile, d, &fetch)
     }
+}
+
+static void direct(const RknpuInt8Direct *d)
+{
+    direct_from(d, 0);
+}
+
+/* 32 channels of a tile's pixels (16 at `x`, 16 at `x1`) with 16 kernels, packed just now. */
+INLINE void multiply_and_pack(uint8_t *to, const uint8_t *from, const uint8_t *x, const uint8_t *x1,
+                              const size_t step, const unsigned pixels, __m512i *acc)
+{
+    __m512i quads[8];
+
+    transpose32(from, quads);
+#pragma GCC unroll 8
+    for (unsigned q = 0; q < 8; q++) {
+        const uint8_t *four = (q < 4 ? x : x1) + q % 4 * 4;
+
+        _mm512_storeu_si512(to + (size_t)q * 4 * GROUP, quads[q]);
+#pragma GCC unroll 8
+        for (unsigned p = 0; p < pixels; p++) {
+            acc[p] = _mm512_dpbusd_epi32(acc[p], quads[q], quad_of(four, step, p));
+        }
+    }
+}
+
+/*
+ * The first tile of a row packs the weights for all others. One half of the kernels after the
+ * other: the sums of both and what is being packed are too much for the registers.
+ */
+INLINE void packing_tile(uint8_t *to, const RknpuInt8Direct *d, const RknpuInt8Weights *w,
+                         const unsigned pixels, const bool atoms, Fetch *fetch)
+{
+    const size_t step = atoms ? RKNPU_INT8_LANES : d->pixel_step, slice = (size_t)w->taps * 32;
+    __m512i acc[2][TILE];
+
+    start(d, 0, pixels, acc[0], acc[1]);
+#pragma GCC unroll 2
+    for (unsigned half = 0; half < 2; half++) {
+        uint8_t *packed = to + half * 64;
+
+        for (unsigned t = 0; t < w->taps; t++) {
+            const uint8_t *from = w->memory + ((size_t)t * GROUP + half * 16) * 32;
+            const uint8_t *x = d->rows[t / d->kernel_width] + t % d->kernel_width * d->tap_step;
+
+            for (unsigned c = 0; c < w->depth; c += 32) {
+                fetch_more(fetch);
+                fetch_more(fetch);
+                multiply_and_pack(packed, from, atoms ? d->rows[c / 16] : x + c,
+                                  atoms ? d->rows[c / 16 + 1] : x + c + 16, step, pixels,
+                                  acc[half]);
+                packed += 32 * GROUP;
+                from += slice * GROUP;
+            }
+        }
+        finish(&d->out, half, acc[half], 0, pixels, GROUP);
+    }
+}
+
+static void pack_direct(void *restrict to, const RknpuInt8Direct *d, const RknpuInt8Weights *w)
+{
+    const unsigned tiles = (d->pixels + TILE - 1) / TILE, width = (d->pixels + tiles - 1) / tiles;
+    RknpuInt8Direct left = *d;
+    Fetch fetch = { .at = (const char *)d->next };
+
+    left.next_bytes = d->next_bytes / tiles;
+    fetch.step = fetch_in(&left, (size_t)w->taps * w->depth / 8).step;
+    left.next += left.next_bytes;
+    left.next_bytes = d->next_bytes - left.next_bytes;
+    if (width == 7 && is_atoms(d)) {
+        packing_tile(to, d, w, 7, true, &fetch);
+    } else if (width == 8 && is_atoms(d)) {
+        packing_tile(to, d, w, 8, true, &fetch);
+    } else if (width == 7) {
+        packing_tile(to, d, w, 7, false, &fetch);
+    } else if (width == 8) {
+        packing_tile(to, d, w, 8, false, &fetch);
+    } else {
+        pack(to, w);
+        direct_from(d, 0);
+        return;
+    }
+    direct_from(&left, width);
 }
 
 /* Sums of 16 kernels from eight registers of two kernels each. */
@@ -800,6 +949,7 @@ const RknpuInt8Kernels rknpu_int8_avx512 = {
     .sum = sum,
     .sum_atoms = sum_atoms,
     .direct = direct,
+    .pack_direct = pack_direct,
     .direct_unpacked = direct_unpacked,
     .depthwise = depthwise,
 };

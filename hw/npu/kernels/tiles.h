@@ -7,13 +7,17 @@
 #define HW_NPU_KERNELS_TILES_H
 
 /* Calls tile(d, first pixel, width, ...) for all d->pixels; `most` is a number from 1 to 8. */
-#define RKNPU_FOR_TILES(most, tile, d, ...) RKNPU_FOR_TILES_(most, tile, d, ##__VA_ARGS__)
+#define RKNPU_FOR_TILES(most, tile, d, ...) RKNPU_FOR_TILES_FROM(0, most, tile, d, ##__VA_ARGS__)
+
+/* For those from pixel `from` on. */
+#define RKNPU_FOR_TILES_FROM(from, most, tile, d, ...)                                             \
+    RKNPU_FOR_TILES_(from, most, tile, d, ##__VA_ARGS__)
 
 /* The wider tiles, then those of one pixel less: a jump for each tile would cost a twentieth. */
-#define RKNPU_FOR_TILES_(most, tile, d, ...)                                                       \
-    for (unsigned tiles = ((d)->pixels + (most)-1) / (most), pixel = 0, end = (d)->pixels,         \
-                  width = tiles ? (end + tiles - 1) / tiles : 0,                                   \
-                  first = end - tiles * (width - 1);                                               \
+#define RKNPU_FOR_TILES_(from, most, tile, d, ...)                                                 \
+    for (unsigned pixel = (from), end = (d)->pixels, tiles = (end - pixel + (most)-1) / (most),    \
+                  width = tiles ? (end - pixel + tiles - 1) / tiles : 0,                           \
+                  first = end - pixel - tiles * (width - 1);                                       \
          pixel < end; width--, first = tiles - first) {                                            \
         unsigned stop = pixel + first * width;                                                     \
                                                                                                    \
