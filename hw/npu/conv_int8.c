@@ -234,7 +234,7 @@ uint8_t *rknpu_int8_output_row(const RknpuInt8Conv *c, const RknpuOutputRows *ro
     return rows->base + ((size_t)i * rows->strip.rows + down) * rows->strip.columns * ATOM_BYTES;
 }
 
-/* Lanes behind the last channel are written as zeros. */
+/* Lanes behind the last channel are written as OFFSET_PEND. */
 bool rknpu_int8_finish_output(const RknpuInt8Conv *c, const RknpuOutputRows *rows)
 {
     const RknpuStrip *s = &rows->strip;
@@ -246,7 +246,8 @@ bool rknpu_int8_finish_output(const RknpuInt8Conv *c, const RknpuOutputRows *row
         uint8_t *from = rknpu_int8_output_row(c, rows, atom, y);
 
         for (unsigned p = 0; lanes < ATOM_BYTES && p < s->columns; p++) {
-            memset(from + (size_t)p * ATOM_BYTES + lanes, 0, ATOM_BYTES - lanes);
+            memset(from + (size_t)p * ATOM_BYTES + lanes, rknpu_pend_byte(c->out.pend, 0),
+                   ATOM_BYTES - lanes);
         }
         if (!rknpu_mem_write(c->state->job->mem, rknpu_output_address(&c->out, atom, y, s->x), from,
                              (uint64_t)s->columns * ATOM_BYTES)) {

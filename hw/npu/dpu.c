@@ -334,13 +334,20 @@ bool rknpu_dpu_ew_operands(RknpuDpuState *dpu, const RknpuRun *run, int64_t *ope
 
 /*
  * Writes [pixel][16 bytes]. Atoms are written whole: Rockchip's compiler clears the lanes behind a
- * tensor's last channel by copying the others in place.
+ * tensor's last channel, or sets them to the lowest number, by copying the others in place.
  */
-static bool store_atoms(RknpuDpuState *dpu, const RknpuRun *run, const uint8_t *atoms)
+static bool store_atoms(RknpuDpuState *dpu, const RknpuRun *run, uint8_t *atoms)
 {
     const RknpuOutput *out = &dpu->dpu->out;
     uint32_t at = rknpu_output_address(out, run->channel / out->atom, run->y, run->x);
+    unsigned bytes = (run->lanes * rknpu_type_bits(out->type) + 7) / 8;
+    unsigned element = MAX(rknpu_type_bits(out->type) / 8, 1);
 
+    for (unsigned p = 0; bytes < ATOM_BYTES && p < run->pixels; p++) {
+        for (unsigned i = bytes; i < ATOM_BYTES; i++) {
+            atoms[p * ATOM_BYTES + i] = rknpu_pend_byte(out->pend, i % element);
+        }
+    }
     if (!out->split_width) {
         return rknpu_mem_write(dpu->job->mem, at, atoms, (uint64_t)run->pixels * ATOM_BYTES);
     }

@@ -14,6 +14,12 @@
 
 #include "task.h"
 
+/* Byte `i` of an element that is filled with OFFSET_PEND, which has two. */
+static inline uint8_t rknpu_pend_byte(uint16_t pend, unsigned i)
+{
+    return (uint8_t)(i < 2 ? pend >> 8 * i : 0);
+}
+
 /*
  * A run: `pixels` output pixels of row y from column x on, for the channels of one output atom.
  * Values are laid out [pixel][lanes]. lanes is at most the output's atom; the last run of a row of

@@ -174,7 +174,8 @@ RknpuTaskResult rknpu_task_decode(const RknpuJob *job, RknpuTask *task)
     return task->pool_follows ? decode_pipe(job, task) : RKNPU_TASK_OK;
 }
 
-/* A task whose DPU feeds the PPU: the first half fills the pipe, the second empties it. */
+/* A task whose results are not written as they come: the first half fills a pipe, the PPU or the
+ * search for the largest empties it. */
 static RknpuTaskResult run_piped(RknpuJob *job, const RknpuTask *task)
 {
     const RknpuOutput *out = &task->dpu.out;
@@ -184,12 +185,15 @@ static RknpuTaskResult run_piped(RknpuJob *job, const RknpuTask *task)
     RknpuTaskResult r;
 
     if (!pipe) {
-        return rknpu_invalid(job, "PPU: a cube from the DPU of bytes", (int64_t)bytes);
+        return rknpu_invalid(job, "a cube between two halves of a task of bytes", (int64_t)bytes);
     }
     rknpu_mem_overlay(job->mem, RKNPU_STREAM_OUTPUT, 0, pipe, bytes);
     r = task->kind == RKNPU_TASK_CONV ? rknpu_conv_run(job, task) : rknpu_flying_run(job, task);
     rknpu_mem_turn_pipe(job->mem);
-    return r == RKNPU_TASK_OK ? rknpu_pool_run(job, task) : r;
+    if (r != RKNPU_TASK_OK) {
+        return r;
+    }
+    return task->pool_follows ? rknpu_pool_run(job, task) : rknpu_rearrange_run(job, task);
 }
 
 RknpuTaskResult rknpu_task_run(RknpuJob *job)
@@ -200,7 +204,7 @@ RknpuTaskResult rknpu_task_run(RknpuJob *job)
     if (r != RKNPU_TASK_OK) {
         return r;
     }
-    if (task.pool_follows) {
+    if (task.pool_follows || task.rearrange == RKNPU_REARRANGE_PIECES) {
         return run_piped(job, &task);
     }
     switch (task.kind) {

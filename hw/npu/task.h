@@ -260,6 +260,7 @@ typedef struct RknpuOutput {
     unsigned channels; /* that are written, padding lanes of the last surface included */
     unsigned original_channels;
     unsigned atom; /* channels of one 16-byte atom */
+    uint16_t pend; /* bits of what lanes behind the last channel get */
     unsigned pass_atoms;
     unsigned
         stored_atoms; /* of a pass, from its first on; the others are computed and not written */
@@ -318,18 +319,22 @@ typedef enum RknpuRearrange {
     RKNPU_REARRANGE_PACK,    /* the first element of each pixel, without gaps */
     RKNPU_REARRANGE_MAXIMUM, /* the largest channel of each pixel, without gaps */
     RKNPU_REARRANGE_LINES,   /* bytes without gaps, cut into lines that begin at atoms */
+    RKNPU_REARRANGE_PIECES,  /* the largest of each piece of a convolution's results, in lines */
 } RknpuRearrange;
 
 typedef struct RknpuTask {
     RknpuTaskKind kind;
-    RknpuConv conv;                /* CONV */
-    RknpuCube flying;              /* FLYING: MRDMA's cube */
-    RknpuRearrange rearrange;      /* FLYING */
+    RknpuConv conv;   /* CONV */
+    RknpuCube flying; /* FLYING: MRDMA's cube */
+    /* FLYING; PIECES: CONV, whose results in a pipe of the model `flying` and `dpu.out` speak of */
+    RknpuRearrange rearrange;
     unsigned element_bytes;        /* TURN, PACK, MAXIMUM: 1 or 2 */
     unsigned enlarge_x, enlarge_y; /* ENLARGE */
     unsigned last_bytes;           /* LINES: that count of a surface's last atom */
-    unsigned line_bytes;           /* LINES */
-    uint64_t line_atoms;           /* LINES: most that are written */
+    unsigned line_bytes;           /* LINES, PIECES */
+    uint64_t line_atoms;           /* LINES, PIECES: most that are written */
+    uint32_t line_base;            /* LINES, PIECES: where */
+    uint64_t piece;                /* PIECES: results of one, of all pixels and channels */
     RknpuDpu dpu;                  /* CONV and FLYING */
     RknpuPool pool;                /* POOL, and when pool_follows */
     bool pool_follows; /* CONV and FLYING: the DPU's output goes to the PPU, not to memory */

@@ -333,6 +333,7 @@ static RknpuTaskResult decode_output(const RknpuJob *job, RknpuType proc, RknpuO
         out->type = half_word_type(proc, out->type);
     }
     out->base = rknpu_address(job, RKNPU_F_DST_BASE_ADDR);
+    out->pend = (uint16_t)rknpu_field(job, RKNPU_F_OFFSET_PEND);
     decode_pixels(job, out);
     out->channels = rknpu_field(job, RKNPU_F_CUBE_CHANNEL);
     out->original_channels = rknpu_field(job, RKNPU_F_ORIG_CHANNEL);

@@ -123,16 +123,86 @@ static RknpuTaskResult decode_maximum_76(const RknpuJob *job, RknpuTask *task)
     return RKNPU_TASK_OK;
 }
 
+/* Lines of LINE_BYTES where the output is turned, else without gaps. */
+static void decode_line_shape(const RknpuJob *job, RknpuTask *task)
+{
+    int64_t bytes = rknpu_field(job, RKNPU_F_OUTPUT_TURN) == OUTPUT_TURN_PACKED
+                        ? rknpu_field(job, RKNPU_F_LINE_BYTES)
+                        : 0;
+
+    task->line_bytes = bytes ? (unsigned)bytes : RKNPU_ATOM_BYTES;
+    task->line_atoms = (uint64_t)rknpu_field(job, RKNPU_F_SURF_LEN);
+    task->line_base = task->dpu.out.base;
+}
+
 /* RK3576: atoms become bytes without gaps; lines of LINE_BYTES of them begin at atoms. */
 static RknpuTaskResult decode_lines(const RknpuJob *job, RknpuTask *task)
 {
-    int64_t bytes = rknpu_field(job, RKNPU_F_LINE_BYTES);
+    int64_t last = rknpu_field(job, RKNPU_F_RGP_TYPE);
 
     task->rearrange = RKNPU_REARRANGE_LINES;
-    task->last_bytes =
-        rknpu_field(job, RKNPU_F_RGP_TYPE) ? rknpu_field(job, RKNPU_F_RGP_TYPE) : RKNPU_ATOM_BYTES;
-    task->line_bytes = bytes ? (unsigned)bytes : RKNPU_ATOM_BYTES;
-    task->line_atoms = (uint64_t)rknpu_field(job, RKNPU_F_SURF_LEN);
+    task->last_bytes = last ? (unsigned)last : RKNPU_ATOM_BYTES;
+    decode_line_shape(job, task);
+    return RKNPU_TASK_OK;
+}
+
+/* The results of a convolution dense in a pipe of the model, pixels as its reader finds them. */
+static void decode_results(const RknpuJob *job, RknpuTask *task)
+{
+    RknpuConv *conv = &task->conv;
+    RknpuOutput *out = &task->dpu.out;
+    RknpuCube *in = &task->flying;
+
+    conv->input.width = conv->width_limit = (unsigned)rknpu_field(job, RKNPU_F_DMA_WIDTH);
+    conv->input.height = (unsigned)rknpu_field(job, RKNPU_F_DMA_HEIGHT);
+    out->base = 0;
+    out->width = conv->input.width;
+    out->height = conv->input.height;
+    out->channels = out->original_channels = conv->kernels;
+    out->line_pitch = (int64_t)out->width * RKNPU_ATOM_BYTES;
+    out->surface_pitch = out->pass_pitch = out->height * out->line_pitch;
+    out->pass_atoms = out->stored_atoms = 1;
+    out->split_width = 0;
+    *in = (RknpuCube){
+        .type = out->type,
+        .width = out->width,
+        .height = out->height,
+        .channels = out->channels,
+        .atom = out->atom,
+        .pixel_bytes = RKNPU_ATOM_BYTES,
+        .line_pitch = out->line_pitch,
+        .group_pitch = 4 * out->line_pitch,
+        .surface_pitch = out->surface_pitch,
+    };
+}
+
+/*
+ * RK3576: a 1x1 convolution whose results are searched. The DPU's cube cuts their stream, pixel
+ * behind pixel with all kernels, into pieces. Pixels that the reader finds in several lines are
+ * taken across these; DATA_SIZE0 then has them in one line.
+ */
+static RknpuTaskResult decode_pieces(const RknpuJob *job, RknpuTask *task)
+{
+    const RknpuConv *conv = &task->conv;
+    uint64_t pixels = (uint64_t)rknpu_field(job, RKNPU_F_DMA_WIDTH) *
+                      (uint64_t)rknpu_field(job, RKNPU_F_DMA_HEIGHT);
+    uint64_t pieces = (uint64_t)task->dpu.out.width * task->dpu.out.height;
+    bool plain = conv->kernel_width == 1 && conv->kernel_height == 1 && conv->stride_x == 1 &&
+                 conv->stride_y == 1 && conv->spread_x == 1 && conv->spread_y == 1 &&
+                 conv->pad_left == 0 && conv->pad_top == 0 && !conv->depthwise;
+
+    task->rearrange = RKNPU_REARRANGE_PIECES;
+    task->element_bytes = 2;
+    task->piece = (uint64_t)rknpu_field(job, RKNPU_F_CUBE_CHANNEL);
+    if (rknpu_field(job, RKNPU_F_MINMAX_CTL) != MINMAX_MAXIMUM_76 || !plain ||
+        task->dpu.out.type != RKNPU_FP16 || conv->input.pixel_bytes != RKNPU_ATOM_BYTES ||
+        pixels != (uint64_t)conv->input.width * conv->input.height || conv->kernels % 8 ||
+        pieces * task->piece != pixels * conv->kernels) {
+        return rknpu_unimplemented(job, "DPU DATA_CUBE_HEIGHT MINMAX_CTL",
+                                   rknpu_field(job, RKNPU_F_MINMAX_CTL));
+    }
+    decode_line_shape(job, task);
+    decode_results(job, task);
     return RKNPU_TASK_OK;
 }
 
@@ -144,6 +214,9 @@ static RknpuTaskResult decode_kind_76(const RknpuJob *job, RknpuTask *task)
 
     if (rknpu_field(job, RKNPU_F_UNPOOLING) && task->kind == RKNPU_TASK_FLYING) {
         return decode_enlarge(job, task);
+    }
+    if (task->kind == RKNPU_TASK_CONV && rknpu_field(job, RKNPU_F_MINMAX_CTL)) {
+        return decode_pieces(job, task);
     }
     if (packed != (turn == OUTPUT_TURN_PACKED)) {
         return rknpu_unimplemented(job, "DPU BS_OW_CFG OUTPUT_TURN", turn);
@@ -197,7 +270,8 @@ RknpuTaskResult rknpu_decode_rearrange(const RknpuJob *job, RknpuTask *task)
     if (r != RKNPU_TASK_OK || task->rearrange == RKNPU_REARRANGE_NONE) {
         return r;
     }
-    if (task->kind != RKNPU_TASK_FLYING || task->pool_follows) {
+    if ((task->kind != RKNPU_TASK_FLYING && task->rearrange != RKNPU_REARRANGE_PIECES) ||
+        task->pool_follows) {
         return rknpu_unimplemented(job, "DPU: rearranged output of a convolution or to the PPU",
                                    task->rearrange);
     }

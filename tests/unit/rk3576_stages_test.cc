@@ -209,19 +209,84 @@ TEST_F(Rk3576Dpu, SurfacesInTwoPlaces)
     }
 }
 
-// layernorm clears the lanes behind the tensor's last channel by copying the others in place.
-TEST_F(Rk3576Dpu, ClearedLanes)
+// layernorm clears the lanes behind the tensor's last channel by copying the others in place,
+// softmax gives them the lowest number.
+TEST_F(Rk3576Dpu, LanesBehindTheLastChannel)
 {
-    TaskRunner task = Fp16Task(host);
+    for (uint32_t pend : { 0u, 0xfbffu }) {
+        TaskRunner task = Fp16Task(host);
 
-    task.set(RK3576_DPU_DST_BASE_ADDR, kA);
-    task.set(RK3576_DPU_DATA_CUBE_CHANNEL, 1);
-    task.set(RK3576_DPU_ORIG_CHANNEL, 1 << 16 | 0xf00);
-    task.set(RK3576_DPU_RDMA_DATA_CUBE_CHANNEL, 1);
+        host.put(kA, a);
+        task.set(RK3576_DPU_OFFSET_PEND, pend);
+        task.set(RK3576_DPU_DST_BASE_ADDR, kA);
+        task.set(RK3576_DPU_DATA_CUBE_CHANNEL, 1);
+        task.set(RK3576_DPU_ORIG_CHANNEL, 1 << 16 | 0xf00);
+        task.set(RK3576_DPU_RDMA_DATA_CUBE_CHANNEL, 1);
+        ASSERT_EQ(task.run(), RKNPU_TASK_OK) << task.first_report();
+        auto out = host.get<uint16_t>(kA, kValues);
+        for (unsigned i = 0; i < out.size(); i++) {
+            ASSERT_EQ(out[i], i % 8 < 2 ? a[i] : pend) << i;
+        }
+    }
+}
+
+// softmax over 40 channels of 32 pixels, its first step: a convolution copies each surface's eight
+// channels to kernels 0..3 and 8..11, and each pixel's five surfaces make two pieces of 40 results.
+// All numbers are negative: the kernels between take no part.
+TEST(Rk3576Float, LargestOfPieces)
+{
+    constexpr unsigned kPitch = 36, kSurfaces = 5;
+    FakeHost host;
+    TaskRunner task = Fp16Task(host);
+    auto in = RandomHalves(kPitch * kSurfaces * 8, -9, -1, 7);
+    std::vector<uint16_t> weights(16 * 8);
+
+    for (unsigned c = 0; c < 8; c++) {
+        weights[(c / 4 * 8 + c % 4) * 8 + c] = Half(1);
+    }
+    host.put(kA, in);
+    host.put(kB, weights);
+    task.job.unit_mask = RKNPU_UNIT_CNA | RKNPU_UNIT_CORE | RKNPU_UNIT_DPU;
+    task.set(RK3576_CNA_CONV_CON1, 0x20200120);
+    task.set(RK3576_CNA_CONV_CON3, 9);
+    task.set(RK3576_CNA_WEIGHT_SIZE0, 0x100);
+    task.set(RK3576_CNA_WEIGHT_SIZE1, 0x10);
+    task.set(RK3576_CNA_WEIGHT_SIZE2, 15);
+    task.set(RK3576_CNA_DATA_SIZE1, 7);
+    task.set(RK3576_CNA_DATA_SIZE0, (32 * kSurfaces - 1) << 16);
+    task.set(RK3576_CNA_FC_DATA_SIZE0, 31 << 16 | (kSurfaces - 1));
+    task.set(RK3576_CNA_FC_DATA_SIZE1, 7);
+    task.set(RK3576_CNA_CVT_CON0, 0xb);
+    task.set(RK3576_CNA_FEATURE_DATA_ADDR, kA);
+    task.set(RK3576_CNA_DMA_CON1, kPitch);
+    task.set(RK3576_CNA_DMA_CON2, kPitch);
+    task.set(RK3576_CNA_DCOMP_ADDR0, kB);
+    task.set(RK3576_CORE_MISC_CFG, 0x10000200);
+    task.set(RK3576_DPU_FEATURE_MODE_CFG, 0x40000004);
+    task.set(RK3576_DPU_OFFSET_PEND, 0xfbfb);
+    task.set(RK3576_DPU_DST_SURF_STRIDE, 32);
+    task.set(RK3576_DPU_DATA_CUBE_WIDTH, 63);
+    task.set(RK3576_DPU_DATA_CUBE_HEIGHT, 0x250000);
+    task.set(RK3576_DPU_DATA_CUBE_CHANNEL, 39);
+    task.set(RK3576_DPU_ORIG_CHANNEL, 0xf10);
+    task.set(RK3576_DPU_WDMA_SIZE_1, 0x1f0000);
+    task.set(RK3576_DPU_BS_OW_CFG, 0x120000);
+    task.set(RK3576_DPU_SURF_LEN, 32);
+    task.set(RK3576_DPU_LINE_BYTES, 4);
     ASSERT_EQ(task.run(), RKNPU_TASK_OK) << task.first_report();
-    auto out = host.get<uint16_t>(kA, kValues);
-    for (unsigned i = 0; i < out.size(); i++) {
-        ASSERT_EQ(out[i], i % 8 < 2 ? a[i] : 0) << i;
+    auto out = host.get<uint16_t>(kOut, 32 * 8);
+    for (unsigned p = 0; p < 32; p++) {
+        float best[2] = { -99, -99 };
+
+        for (unsigned c = 0; c < 40; c++) {
+            // Kernel c % 8 / 4 * 8 of surface c / 8, 16 to a surface, 40 to a piece.
+            float &b = best[(c / 8 * 16 + c % 8 / 4 * 8) / 40];
+
+            b = std::max(b, Value(in[(c / 8 * kPitch + p) * 8 + c % 8]));
+        }
+        EXPECT_EQ(Value(out[p * 8]), best[0]) << p;
+        EXPECT_EQ(Value(out[p * 8 + 1]), best[1]) << p;
+        EXPECT_EQ(out[p * 8 + 2], 0xfbfb) << p;
     }
 }
 
