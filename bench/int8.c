@@ -171,7 +171,7 @@ static void bench_depthwise(BenchReport *report, BenchMemory *memory, const Rknp
         bench_layer_load(&layer, memory, config);
         bench_layer_run(&layer, memory);
 #ifdef HAVE_ONEDNN
-        BenchDnn *dnn = bench_dnn_new(&layer);
+        BenchDnn *dnn = bench_dnn_new(&layer, config->force_isa);
 
         reference = "oneDNN s8s8s32";
         bench_dnn_run(dnn);

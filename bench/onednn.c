@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kernels/isa.h"
 #include "report.h"
 
 enum { SOURCE, WEIGHTS, RESULT, ARGUMENTS };
@@ -78,11 +79,16 @@ static void allocate(BenchDnn *dnn, const_dnnl_primitive_desc_t primitive)
     }
 }
 
-BenchDnn *bench_dnn_new(const BenchLayer *layer)
+BenchDnn *bench_dnn_new(const BenchLayer *layer, unsigned isa)
 {
+    static bool limited;
     BenchDnn *dnn = g_new0(BenchDnn, 1);
     dnnl_primitive_desc_t desc;
 
+    if (isa == RKNPU_ISA_AVX2 && !limited) {
+        check(dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx2), "the limit to AVX2"); /* once, at first */
+        limited = true;
+    }
     omp_set_num_threads(1);
     check(dnnl_engine_create(&dnn->engine, dnnl_cpu, 0), "engine");
     check(dnnl_stream_create(&dnn->stream, dnn->engine, dnnl_stream_default_flags), "stream");

@@ -7,8 +7,11 @@
 
 typedef struct BenchDnn BenchDnn;
 
-/* The layer's sizes with random numbers; ends the program with a message when oneDNN refuses. */
-BenchDnn *bench_dnn_new(const BenchLayer *layer);
+/*
+ * The layer's sizes with random numbers; ends the program with a message when oneDNN refuses.
+ * `isa` is the one that our side uses: with RKNPU_ISA_AVX2 oneDNN uses no more than that either.
+ */
+BenchDnn *bench_dnn_new(const BenchLayer *layer, unsigned isa);
 void bench_dnn_run(BenchDnn *dnn);
 void bench_dnn_free(BenchDnn *dnn);
 

@@ -204,41 +204,57 @@ static __attribute__((noinline)) void requant(const RknpuRequant *r, unsigned ch
 /* RknpuRequant.single with its constants at hand. */
 typedef struct Single {
     __m256 scale, offset;
-    unsigned truncate;
+    unsigned truncate; /* 0: the sums start from the bias */
     __m256i bias[2];
 } Single;
+
+/* What the sums of a half start from. */
+INLINE __m256i first_value(const RknpuInt8Output *out, const Single *s, unsigned half)
+{
+    return out->requant && out->requant->single && !s->truncate ? s->bias[half]
+                                                                : _mm256_setzero_si256();
+}
 
 INLINE __m256i round_single(const Single *s, __m256i acc, unsigned half)
 {
     __m256 v;
 
     if (s->truncate) {
-        acc = truncate_acc(acc, s->truncate);
+        acc = _mm256_add_epi32(truncate_acc(acc, s->truncate), s->bias[half]);
     }
-    v = _mm256_cvtepi32_ps(_mm256_add_epi32(acc, s->bias[half]));
+    v = _mm256_cvtepi32_ps(acc);
     v = _mm256_fmadd_ps(v, s->scale, s->offset);
     return _mm256_sub_epi32(_mm256_castps_si256(v), _mm256_set1_epi32(RKNPU_REQUANT_MAGIC_BITS));
 }
 
-/* The common pipeline: two pixels are packed and stored together. */
-INLINE void finish_single(const RknpuInt8Output *out, const __m256i *lo, const __m256i *hi,
-                          unsigned pixel, const unsigned pixels)
+/* Once for all tiles: their stores could change what it is made from, for all the compiler knows.
+ */
+INLINE Single single_of(const RknpuInt8Output *out)
 {
     const RknpuRequant *r = out->requant;
-    const Single s = {
-        .scale = _mm256_set1_ps((float)r->scale),
-        .offset = _mm256_set1_ps((float)r->offset + RKNPU_REQUANT_MAGIC),
-        .truncate = r->truncate,
-        .bias = { load(r->bias + out->channel), load(r->bias + out->channel + 8) },
-    };
+
+    return !r || !r->single
+               ? (Single){ 0 }
+               : (Single){
+                     .scale = _mm256_set1_ps((float)r->scale),
+                     .offset = _mm256_set1_ps((float)r->offset + RKNPU_REQUANT_MAGIC),
+                     .truncate = r->truncate,
+                     .bias = { load(r->bias + out->channel), load(r->bias + out->channel + 8) },
+                 };
+}
+
+/* The common pipeline: two pixels are packed and stored together. */
+INLINE void finish_single(const RknpuInt8Output *out, const Single *s, const __m256i *lo,
+                          const __m256i *hi, unsigned pixel, const unsigned pixels)
+{
     const __m256i by_pixel = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     uint8_t *to = out->bytes[0] + pixel * RKNPU_INT8_LANES;
 
 #pragma GCC unroll 3
     for (unsigned p = 0; p < pixels; p += 2, to += 2 * RKNPU_INT8_LANES) {
         const unsigned q = p + 1 < pixels ? p + 1 : p;
-        __m256i a = _mm256_packs_epi32(round_single(&s, lo[p], 0), round_single(&s, hi[p], 1));
-        __m256i b = _mm256_packs_epi32(round_single(&s, lo[q], 0), round_single(&s, hi[q], 1));
+        __m256i a = _mm256_packs_epi32(round_single(s, lo[p], 0), round_single(s, hi[p], 1));
+        __m256i b = _mm256_packs_epi32(round_single(s, lo[q], 0), round_single(s, hi[q], 1));
 
         a = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(a, b), by_pixel);
         if (q > p) {
@@ -249,13 +265,13 @@ INLINE void finish_single(const RknpuInt8Output *out, const __m256i *lo, const _
     }
 }
 
-INLINE void finish(const RknpuInt8Output *out, const __m256i *lo, const __m256i *hi, unsigned pixel,
-                   const unsigned pixels)
+INLINE void finish(const RknpuInt8Output *out, const Single *s, const __m256i *lo,
+                   const __m256i *hi, unsigned pixel, const unsigned pixels)
 {
     const RknpuRequant *r = out->requant;
 
     if (r && r->single) {
-        finish_single(out, lo, hi, pixel, pixels);
+        finish_single(out, s, lo, hi, pixel, pixels);
         return;
     }
 #pragma GCC unroll 6
@@ -284,7 +300,7 @@ INLINE __m256i pair(const uint8_t *p)
  * The sums of `pixels` pixels from `pixel` on. Six addresses would cost six registers: pixels 3..5
  * hang on a second base.
  */
-INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels)
+INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels, const Single *s)
 {
     const size_t step = d->pixel_step;
     const int16_t *w = d->weights;
@@ -292,7 +308,8 @@ INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels
 
 #pragma GCC unroll 6
     for (unsigned p = 0; p < pixels; p++) {
-        lo[p] = hi[p] = _mm256_setzero_si256();
+        lo[p] = first_value(&d->out, s, 0);
+        hi[p] = first_value(&d->out, s, 1);
     }
     for (unsigned ky = 0; ky < d->kernel_height; ky++) {
         const uint8_t *tap = d->rows[ky] + pixel * step;
@@ -300,6 +317,7 @@ INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels
         for (unsigned kx = 0; kx < d->kernel_width; kx++, tap += d->tap_step) {
             const uint8_t *a = tap, *b = tap + 3 * step;
 
+#pragma GCC unroll 2
             for (unsigned c = 0; c < d->depth; c += 2, a += 4, b += 4, w += 2 * GROUP) {
                 const __m256i w0 = load(w), w1 = load(w + GROUP);
 
@@ -313,24 +331,28 @@ INLINE void tile(const RknpuInt8Direct *d, unsigned pixel, const unsigned pixels
             }
         }
     }
-    finish(&d->out, lo, hi, pixel, pixels);
+    finish(&d->out, s, lo, hi, pixel, pixels);
 }
 
 static void direct(const RknpuInt8Direct *d)
 {
+    const Single s = single_of(&d->out);
+
     if (!d->out.requant || d->out.bytes[0]) {
-        RKNPU_FOR_TILES(TILE, tile, d)
+        RKNPU_FOR_TILES(TILE, tile, d, &s)
     }
 }
 
-INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const unsigned pixels)
+INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const unsigned pixels,
+                           const Single *s)
 {
     const int16_t *w = d->weights[0];
     __m256i lo[DEPTHWISE_TILE], hi[DEPTHWISE_TILE];
 
 #pragma GCC unroll 4
     for (unsigned p = 0; p < pixels; p++) {
-        lo[p] = hi[p] = _mm256_setzero_si256();
+        lo[p] = first_value(&d->out, s, 0);
+        hi[p] = first_value(&d->out, s, 1);
     }
     for (unsigned r = 0; r < d->row_pairs; r++) {
         const uint8_t *x = (const uint8_t *)d->pairs[r] + pixel * d->pixel_step;
@@ -347,13 +369,15 @@ INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const un
             }
         }
     }
-    finish(&d->out, lo, hi, pixel, pixels);
+    finish(&d->out, s, lo, hi, pixel, pixels);
 }
 
 static void depthwise(const RknpuInt8Depthwise *d)
 {
+    const Single s = single_of(&d->out);
+
     for (RknpuInt8Depthwise left = *d; left.rows; rknpu_int8_next_row(&left)) {
-        RKNPU_FOR_TILES(DEPTHWISE_TILE, depthwise_tile, &left)
+        RKNPU_FOR_TILES(DEPTHWISE_TILE, depthwise_tile, &left, &s)
     }
 }
 
