@@ -178,11 +178,14 @@ static bool pack_slice(FloatConv *f, uint64_t offset, unsigned kernels, unsigned
     const RknpuConv *conv = f->conv;
     unsigned bytes = rknpu_type_bits(conv->type) / 8;
     size_t tap_bytes = (size_t)kernels * width * bytes;
-    const uint8_t *from = f->slice;
+    uint32_t at = conv->weight_base + (uint32_t)offset;
+    const uint8_t *from = rknpu_mem_view(f->job->mem, RKNPU_STREAM_WEIGHT, at, f->taps * tap_bytes);
 
-    if (!rknpu_mem_read(f->job->mem, RKNPU_STREAM_WEIGHT, conv->weight_base + (uint32_t)offset,
-                        f->slice, f->taps * tap_bytes)) {
-        return false;
+    if (!from) { /* a fault, or more views than may be held */
+        from = f->slice;
+        if (!rknpu_mem_read(f->job->mem, RKNPU_STREAM_WEIGHT, at, f->slice, f->taps * tap_bytes)) {
+            return false;
+        }
     }
     for (unsigned t = 0; t < f->taps; t++, from += tap_bytes) {
         float *to = f->b + ((size_t)t * conv->tap_channels + first) * LANES;
