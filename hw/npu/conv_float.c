@@ -171,13 +171,18 @@ static bool gather_pixel(const FloatConv *f, float *to, unsigned pixel, unsigned
     return true;
 }
 
-/* A slice of a weight group, [tap][kernel][channel] in memory, to its places in the panel. */
-static bool pack_slice(FloatConv *f, uint64_t offset, unsigned kernels, unsigned first,
-                       unsigned width)
+/*
+ * The slice of `width` channels from `first` on of a panel's weights, [tap][kernel][channel] in
+ * memory, to `b`: [tap][channel][LANES], taps tap_channels apart.
+ */
+static bool pack_slice(FloatConv *f, float *b, unsigned panel, unsigned first, unsigned width)
 {
     const RknpuConv *conv = f->conv;
+    unsigned kernels = MIN(LANES, conv->kernels - panel * LANES);
     unsigned bytes = rknpu_type_bits(conv->type) / 8;
     size_t tap_bytes = (size_t)kernels * width * bytes;
+    uint64_t offset = ((uint64_t)panel * LANES * f->depth + (uint64_t)first * kernels * f->taps) *
+                      bytes;
     uint32_t at = conv->weight_base + (uint32_t)offset;
     const uint8_t *from = rknpu_mem_view(f->job->mem, RKNPU_STREAM_WEIGHT, at, f->taps * tap_bytes);
 
@@ -188,7 +193,7 @@ static bool pack_slice(FloatConv *f, uint64_t offset, unsigned kernels, unsigned
         }
     }
     for (unsigned t = 0; t < f->taps; t++, from += tap_bytes) {
-        float *to = f->b + ((size_t)t * conv->tap_channels + first) * LANES;
+        float *to = b + (size_t)t * conv->tap_channels * LANES;
 
         if (conv->type == RKNPU_FP16) {
             f->kernels->pack_fp16(to, from, kernels, width);
@@ -207,34 +212,56 @@ static bool pack_slice(FloatConv *f, uint64_t offset, unsigned kernels, unsigned
 static bool pack_panel(FloatConv *f, unsigned panel)
 {
     const RknpuConv *conv = f->conv;
-    unsigned kernels = MIN(LANES, conv->kernels - panel * LANES);
-    uint64_t bytes = rknpu_type_bits(conv->type) / 8;
-    uint64_t group = (uint64_t)panel * LANES * f->depth * bytes;
 
     for (unsigned first = 0; first < conv->tap_channels; first += conv->slice) {
-        unsigned width = MIN(conv->slice, conv->tap_channels - first);
-        uint64_t offset = group + (uint64_t)first * kernels * f->taps * bytes;
-
-        if (!pack_slice(f, offset, kernels, first, width)) {
+        if (!pack_slice(f, f->b + (size_t)first * LANES, panel, first,
+                        MIN(conv->slice, conv->tap_channels - first))) {
             return false;
         }
     }
     return true;
 }
 
-static void multiply(const FloatConv *f, unsigned pixels)
+static void dot(const FloatConv *f, float *acc, const float *a, const float *b, size_t length,
+                unsigned rows)
 {
-    void (*dot)(float *, const float *, size_t, const float *, size_t, unsigned) =
-        f->conv->type == RKNPU_FP16 ? f->kernels->dot_fp16 : rknpu_float_dot;
+    (f->conv->type == RKNPU_FP16 ? f->kernels->dot_fp16
+                                 : rknpu_float_dot)(acc, a, f->stride, b, length, rows);
+}
 
+/* One tap and few pixels: each weight is used while it is in the first cache. */
+static bool multiply_slices(FloatConv *f, unsigned panel, unsigned pixels)
+{
+    const RknpuConv *conv = f->conv;
+
+    for (unsigned first = 0; first < conv->tap_channels; first += conv->slice) {
+        unsigned width = MIN(conv->slice, conv->tap_channels - first);
+
+        if (!pack_slice(f, f->b, panel, first, width)) {
+            return false;
+        }
+        dot(f, f->acc, f->a + first, f->b, width, pixels);
+    }
+    return true;
+}
+
+static bool multiply_panel(FloatConv *f, unsigned panel, unsigned pixels)
+{
+    if (f->taps == 1 && pixels <= f->kernels->rows) {
+        return multiply_slices(f, panel, pixels);
+    }
+    if (!pack_panel(f, panel)) {
+        return false;
+    }
     for (size_t at = 0; at < f->depth; at += PIECE) {
         size_t length = MIN((size_t)PIECE, f->depth - at);
 
         for (unsigned p = 0; p < pixels; p += f->kernels->rows) {
-            dot(f->acc + (size_t)p * LANES, f->a + p * f->stride + at, f->stride, f->b + at * LANES,
-                length, MIN(f->kernels->rows, pixels - p));
+            dot(f, f->acc + (size_t)p * LANES, f->a + p * f->stride + at, f->b + at * LANES, length,
+                MIN(f->kernels->rows, pixels - p));
         }
     }
+    return true;
 }
 
 static void store_atom(const FloatConv *f, uint8_t *to, const float *from)
@@ -337,11 +364,8 @@ static RknpuTaskResult direct_block(FloatConv *f, unsigned first, unsigned pixel
             return RKNPU_TASK_CANCELLED;
         }
         memset(f->acc, 0, (size_t)pixels * LANES * sizeof(*f->acc));
-        if (channel < f->conv->kernels) {
-            if (!pack_panel(f, channel / LANES)) {
-                return RKNPU_TASK_READ_FAULT;
-            }
-            multiply(f, pixels);
+        if (channel < f->conv->kernels && !multiply_panel(f, channel / LANES, pixels)) {
+            return RKNPU_TASK_READ_FAULT;
         }
         r = finish(f, channel, first, pixels);
         if (r != RKNPU_TASK_OK) {
