@@ -389,11 +389,14 @@ static void sum_strip(Direct *d)
                 d->column_sums[x] += from[ky * step + x];
             }
         }
-        memset(to, 0, s->columns * sizeof(*to));
-        for (unsigned kx = 0; kx < conv->kernel_width; kx++) {
-            for (unsigned p = 0; p < s->columns; p++) {
-                to[p] += d->column_sums[kx * conv->dilation_x + (size_t)p * conv->stride_x];
+        for (unsigned p = 0; p < s->columns; p++) {
+            const int32_t *column = d->column_sums + (size_t)p * conv->stride_x;
+            int32_t sum = 0;
+
+            for (unsigned kx = 0; kx < conv->kernel_width; kx++, column += conv->dilation_x) {
+                sum += *column;
             }
+            to[p] = sum;
         }
     }
 }

@@ -368,6 +368,12 @@ INLINE __m512i quad(const uint8_t *p)
     return _mm512_set1_epi32(four);
 }
 
+/* Of 16 lanes those that belong to the first `n`, when `before` lanes come before them. */
+INLINE __mmask16 first_lanes(unsigned n, unsigned before)
+{
+    return n >= before + 16 ? 0xffff : n > before ? (__mmask16)((1u << (n - before)) - 1) : 0;
+}
+
 /* One pixel's channels in 16 partial sums. */
 INLINE __m512i sum_pixel(const uint8_t *x, unsigned depth)
 {
@@ -413,26 +419,36 @@ static void sum(int32_t *restrict sums, const uint8_t *restrict staged, size_t s
     }
 }
 
-/* Four pixels of one surface are one vector. */
+/* Four pixels of one surface are one vector; four of those at a time. */
 static void sum_atoms(int32_t *restrict sums, const uint8_t *const *surface, unsigned surfaces,
                       unsigned depth, size_t pixels)
 {
     const __m512i ones =
         _mm512_broadcast_i32x4(_mm_maskz_set1_epi8((__mmask16)((1u << depth) - 1), 1));
+    const __m512i by_pixel =
+        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
 
-    for (size_t p = 0; p < pixels; p += 4) {
-        size_t left = pixels - p;
-        __mmask16 there = left < 4 ? (__mmask16)((1u << 4 * left) - 1) : 0xffff;
-        __m512i v = _mm512_setzero_si512();
+    for (size_t p = 0; p < pixels; p += 16) {
+        const unsigned left = pixels - p < 16 ? (unsigned)(pixels - p) : 16;
+        __m512i v[4] = { 0 }, t[2];
 
         for (unsigned s = 0; s < surfaces; s++) {
-            v = _mm512_dpbusd_epi32(v, ones, _mm512_maskz_loadu_epi32(there, surface[s] + 16 * p));
+#pragma GCC unroll 4
+            for (unsigned i = 0; i < 4; i++) {
+                const uint8_t *x = surface[s] + 16 * (p + 4 * i);
+
+                v[i] = _mm512_dpbusd_epi32(
+                    v[i], ones, _mm512_maskz_loadu_epi32(first_lanes(4 * left, 16 * i), x));
+            }
         }
-        v = _mm512_add_epi32(v, _mm512_shuffle_epi32(v, 0x4e));
-        v = _mm512_add_epi32(v, _mm512_shuffle_epi32(v, 0xb1));
-        v = _mm512_maskz_compress_epi32(0x1111, v);
-        _mm_mask_storeu_epi32(sums + p, left < 4 ? (__mmask8)((1u << left) - 1) : 15,
-                              _mm512_castsi512_si128(v));
+        t[0] =
+            _mm512_add_epi32(_mm512_unpacklo_epi32(v[0], v[1]), _mm512_unpackhi_epi32(v[0], v[1]));
+        t[1] =
+            _mm512_add_epi32(_mm512_unpacklo_epi32(v[2], v[3]), _mm512_unpackhi_epi32(v[2], v[3]));
+        t[0] =
+            _mm512_add_epi32(_mm512_unpacklo_epi64(t[0], t[1]), _mm512_unpackhi_epi64(t[0], t[1]));
+        _mm512_mask_storeu_epi32(sums + p, first_lanes(left, 0),
+                                 _mm512_permutexvar_epi32(by_pixel, t[0]));
     }
 }
 
