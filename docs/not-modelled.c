@@ -14,6 +14,7 @@ static const char *const modes[][2] = {
     { "CNA CONV_CON1 ARGB_IN with DEPTHWISE", "RK3576: depthwise kernels on packed int8 pixels" },
     { "CNA CONV_CON1 CONV_MODE", "modes other than direct and depthwise" },
     { "CNA CONV_CON1 IN_PRECISION unlike PROC_PRECISION", "mixed precision, such as w4a16" },
+    { "CNA FC_CON0 FC_SKIP_DATA", "leaving out inputs of another value than 0" },
     { "CNA CVT_CON0 active with PROC_PRECISION", "the input converter on types other than int8" },
     { "CNA DCOMP_CTRL", "compressed weights of other types or controls than were ever seen" },
     { "compressed weights: lane",

@@ -11,6 +11,11 @@ static RknpuTaskResult check_conv_modes(const RknpuJob *job)
         return rknpu_unimplemented(job, "CNA CONV_CON1 IN_PRECISION unlike PROC_PRECISION",
                                    rknpu_field(job, RKNPU_F_IN_PRECISION));
     }
+    /* To leave out the products of zeros changes nothing. */
+    if (rknpu_field(job, RKNPU_F_FC_SKIP_EN) && rknpu_field(job, RKNPU_F_FC_SKIP_DATA)) {
+        return rknpu_unimplemented(job, "CNA FC_CON0 FC_SKIP_DATA",
+                                   rknpu_field(job, RKNPU_F_FC_SKIP_DATA));
+    }
     return RKNPU_TASK_OK;
 }
 

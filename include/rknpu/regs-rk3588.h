@@ -95,8 +95,8 @@
         F(CNA, CVT_CON4, CVT_OFFSET3, 0, 16, EXACT) \
         F(CNA, CVT_CON4, CVT_SCALE3, 16, 16, EXACT) \
     R(CNA, FC_CON0, 0x1060, 0x0) \
-        F(CNA, FC_CON0, FC_SKIP_EN, 0, 1, UNIMP) \
-        F(CNA, FC_CON0, FC_SKIP_DATA, 16, 16, STORED) \
+        F(CNA, FC_CON0, FC_SKIP_EN, 0, 1, EXACT) \
+        F(CNA, FC_CON0, FC_SKIP_DATA, 16, 16, EXACT) \
     R(CNA, FC_CON1, 0x1064, 0x0) \
         F(CNA, FC_CON1, DATA_OFFSET, 0, 17, STORED) \
     R(CNA, PAD_CON0, 0x1068, 0x0) \

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "conv_case.h"
+#include "refusal.h"
 
 extern "C" {
 #include "kernels/isa.h"
@@ -376,6 +377,22 @@ TEST(Conv, WorkedElement)
 }
 
 /* SURF_STRIDE is a signed 28-bit number: a 1x1 map has 0x0ffffffd, -3 + 4 = one pixel a surface. */
+TEST(Conv, ZeroSkip)
+{
+    FakeHost host(ConvCase::kMemory);
+    ConvShape s;
+
+    s.channels = 64;
+    ConvCase conv(s, 2);
+    TaskRunner task(host, rknpu_rk3588, kConvMask);
+
+    conv.load(host, task);
+    task.set(RK3588_CNA_FC_CON0, 1);
+    ASSERT_EQ(RKNPU_TASK_OK, task.run());
+    conv.check(host);
+    ExpectRefused(task, { RK3588_CNA_FC_CON0, 5 << 16 | 1, "FC_SKIP_DATA" });
+}
+
 TEST(Conv, NegativeSurfStride)
 {
     ConvShape s;
