@@ -539,7 +539,8 @@ TEST(Conv, HugeSizesAreCancelled)
     conv.load(host, task);
     task.job.cancel = &cancel;
     for (uint32_t reg = 0x1010; reg < 0x1090; reg += 4) {
-        if (reg != RK3588_CNA_CVT_CON0 && reg != RK3588_CNA_FEATURE_DATA_ADDR) {
+        if (reg != RK3588_CNA_CVT_CON0 && reg != RK3588_CNA_FC_CON0 &&
+            reg != RK3588_CNA_FEATURE_DATA_ADDR) {
             task.set(reg, 0xffffffff);
         }
     }
