@@ -112,17 +112,6 @@ static void measure(BenchReport *report, const Product *p, BenchMemory *memory,
     g_free(job);
 }
 
-static unsigned isa_by_name(const char *name)
-{
-    for (unsigned isa = RKNPU_ISA_PORTABLE; isa < RKNPU_ISAS; isa++) {
-        if (g_str_equal(name, rknpu_isa_name(isa)) && rknpu_isa_available(isa)) {
-            return isa;
-        }
-    }
-    fprintf(stderr, "fp16: this host or build has no kernels called '%s'\n", name);
-    exit(2);
-}
-
 int main(int argc, char **argv)
 {
     static const Product products[] = {
@@ -131,8 +120,8 @@ int main(int argc, char **argv)
         { "128x1024x2048 fp16 -> fp32", 128, 1024, 2048, RKNPU_FP32 },
         { "1x4096x1024 fp16 -> fp32", 1, 4096, 1024, RKNPU_FP32 },
     };
-    unsigned runs = argc > 1 ? (unsigned)CLAMP(strtoul(argv[1], NULL, 10), 1, MAX_RUNS) : 21;
-    RknpuConfig config = { .force_isa = rknpu_isa_choose(argc > 2 ? isa_by_name(argv[2]) : 0) };
+    unsigned runs = bench_runs(argc, argv, 21, MAX_RUNS);
+    RknpuConfig config = { .force_isa = rknpu_isa_choose(bench_isa(argc, argv)) };
     BenchMemory memory = { .bytes = g_malloc0(MEMORY), .size = MEMORY };
     BenchReport *report = bench_report_new("fp16");
 

@@ -252,21 +252,10 @@ static void bench_portable(BenchReport *report, BenchMemory *memory, unsigned ru
     __asm__ volatile("" ::"r"(keep)); /* the loops have a result, so they stay */
 }
 
-static unsigned isa_by_name(const char *name)
-{
-    for (unsigned isa = RKNPU_ISA_PORTABLE; isa < RKNPU_ISAS; isa++) {
-        if (g_str_equal(name, rknpu_isa_name(isa)) && rknpu_isa_available(isa)) {
-            return isa;
-        }
-    }
-    fprintf(stderr, "int8: this host or build has no kernels called '%s'\n", name);
-    exit(2);
-}
-
 int main(int argc, char **argv)
 {
     unsigned runs = bench_runs(argc, argv, 21, MAX_RUNS);
-    RknpuConfig config = { .force_isa = rknpu_isa_choose(argc > 2 ? isa_by_name(argv[2]) : 0) };
+    RknpuConfig config = { .force_isa = rknpu_isa_choose(bench_isa(argc, argv)) };
     BenchMemory memory = { .bytes = g_malloc0(MEMORY), .size = MEMORY };
     BenchReport *report = bench_report_new("int8");
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/isa.h"
 #include "mem.h"
 #include "report.h"
 #include "rknpu/regs.h"
@@ -30,6 +31,17 @@ static bool map(void *opaque, unsigned core, uint32_t iova, uint64_t len, bool w
 }
 
 static void unmap(void *opaque, unsigned core, const RknpuSpan *span, bool written) {}
+
+unsigned bench_isa(int argc, char **argv)
+{
+    unsigned isa = RKNPU_ISA_BEST;
+
+    if (argc > 2 && !rknpu_isa_by_name(argv[2], &isa)) {
+        fprintf(stderr, "%s: this host or build has no kernels called '%s'\n", argv[0], argv[2]);
+        exit(2);
+    }
+    return isa;
+}
 
 RknpuHost bench_host(void)
 {

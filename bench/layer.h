@@ -26,6 +26,9 @@ typedef struct BenchMemory {
 
 RknpuHost bench_host(void);
 
+/* Kernels that the second word of the command line names; ends the program for an unknown name. */
+unsigned bench_isa(int argc, char **argv);
+
 /* Allocates and fills the layer's tensors and writes its registers, as Mesa programs them. */
 void bench_layer_load(BenchLayer *layer, BenchMemory *memory, const RknpuConfig *config);
 

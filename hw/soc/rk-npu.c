@@ -62,6 +62,7 @@ struct RkNpu {
     MemoryRegion *memory;
     RknpuConfig config;
     char *rounding[RK_NPU_ROUNDINGS]; /* names as typed */
+    char *isa;
     bool reset_hangs_mmu;
     char *event_log;
 
@@ -591,6 +592,11 @@ static void rk_npu_realize(DeviceState *dev, Error **errp)
     if (!rk_npu_take_roundings(s, errp)) {
         return;
     }
+    if (s->isa && !rknpu_isa_by_name(s->isa, &s->config.force_isa)) {
+        error_setg(errp, "rk-npu: this host has no kernels \"%s\": there are best, none, portable, "
+                   "avx2, avx512 and neon", s->isa);
+        return;
+    }
     if (s->config.threads > RK_NPU_THREADS_MAX) {
         error_setg(errp, "rk-npu: \"threads\" is at most %u", RK_NPU_THREADS_MAX);
         return;
@@ -737,6 +743,7 @@ static const Property rk_npu_properties[] = {
     DEFINE_PROP_STRING("round-mul", RkNpu, rounding[ROUND_MUL]),
     DEFINE_PROP_STRING("round-ew", RkNpu, rounding[ROUND_EW]),
     DEFINE_PROP_STRING("round-out", RkNpu, rounding[ROUND_OUT]),
+    DEFINE_PROP_STRING("isa", RkNpu, isa),
     DEFINE_PROP_UINT32("threads", RkNpu, config.threads, 0),
     DEFINE_PROP_BOOL("dw-tail-as-mesa-packs", RkNpu, config.dw_tail_as_mesa_packs, false),
     DEFINE_PROP_BOOL("ow-sum-without-padding", RkNpu, config.ow_sum_without_padding, false),

@@ -47,7 +47,7 @@ typedef struct RknpuConfig {
     bool chain_null_completes;
     bool strict; /* an unmodelled register or mode stalls the job (the owner stops the VM) */
     unsigned threads;           /* of the host that may compute one task; 0 is 1 */
-    unsigned force_isa;         /* 0 = best of the host; else an RknpuIsa, for tests and benches */
+    unsigned force_isa;         /* kernels: 0 = best of the host, else as rknpu_isa_by_name() says */
 } RknpuConfig;
 
 /*
@@ -87,6 +87,12 @@ typedef struct RknpuHost {
 } RknpuHost;
 
 typedef struct RknpuNpu RknpuNpu;
+
+/*
+ * The value of RknpuConfig.force_isa for a name: "best", "none" (no kernels but the definition,
+ * slow), "portable", "avx2", "avx512", "neon". False: no such name, or this host or build has none.
+ */
+bool rknpu_isa_by_name(const char *name, unsigned *isa);
 
 /*
  * Creates the NPU of `chip`, all cores in reset state, one idle worker a core. `host` and `config`

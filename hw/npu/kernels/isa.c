@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "isa.h"
 
+#include <string.h>
+
+#include "rknpu/npu.h"
+
 const char *rknpu_isa_name(RknpuIsa isa)
 {
     static const char *const names[RKNPU_ISAS] = {
@@ -9,6 +13,16 @@ const char *rknpu_isa_name(RknpuIsa isa)
     };
 
     return isa < RKNPU_ISAS ? names[isa] : "unknown";
+}
+
+bool rknpu_isa_by_name(const char *name, unsigned *isa)
+{
+    for (*isa = 0; *isa < RKNPU_ISAS; ++*isa) {
+        if (strcmp(name, rknpu_isa_name(*isa)) == 0) {
+            return rknpu_isa_available(*isa);
+        }
+    }
+    return false;
 }
 
 bool rknpu_isa_available(RknpuIsa isa)
