@@ -47,7 +47,7 @@ typedef struct RknpuConfig {
     bool chain_null_completes;
     bool strict; /* an unmodelled register or mode stalls the job (the owner stops the VM) */
     unsigned threads;           /* of the host that may compute one task; 0 is 1 */
-    unsigned force_isa;         /* kernels: 0 = best of the host, else as rknpu_isa_by_name() says */
+    unsigned force_isa;         /* kernels: 0 = best of the host; else rknpu_isa_by_name() */
 } RknpuConfig;
 
 /*
