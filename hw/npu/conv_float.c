@@ -179,10 +179,10 @@ static bool pack_slice(FloatConv *f, float *b, unsigned panel, unsigned first, u
 {
     const RknpuConv *conv = f->conv;
     unsigned kernels = MIN(LANES, conv->kernels - panel * LANES);
-    unsigned bytes = rknpu_type_bits(conv->type) / 8;
-    size_t tap_bytes = (size_t)kernels * width * bytes;
+    unsigned bits = rknpu_type_bits(conv->weight_type);
+    size_t tap_bytes = (size_t)kernels * width * bits / 8;
     uint64_t offset = ((uint64_t)panel * LANES * f->depth + (uint64_t)first * kernels * f->taps) *
-                      bytes;
+                      bits / 8;
     uint32_t at = conv->weight_base + (uint32_t)offset;
     const uint8_t *from = rknpu_mem_view(f->job->mem, RKNPU_STREAM_WEIGHT, at, f->taps * tap_bytes);
 
@@ -195,14 +195,15 @@ static bool pack_slice(FloatConv *f, float *b, unsigned panel, unsigned first, u
     for (unsigned t = 0; t < f->taps; t++, from += tap_bytes) {
         float *to = b + (size_t)t * conv->tap_channels * LANES;
 
-        if (conv->type == RKNPU_FP16) {
+        if (conv->weight_type == RKNPU_FP16) {
             f->kernels->pack_fp16(to, from, kernels, width);
             continue;
         }
         for (unsigned c = 0; c < width; c++) {
             for (unsigned k = 0; k < LANES; k++) {
                 to[c * LANES + k] =
-                    k < kernels ? rknpu_load_float(conv->type, from, (size_t)k * width + c) : 0;
+                    k < kernels ? rknpu_load_float(conv->weight_type, from, (size_t)k * width + c)
+                                : 0;
             }
         }
     }
@@ -485,13 +486,14 @@ static void prepare(FloatConv *f)
     f->plain = f->layout != RKNPU_LAYOUT_OTHER && rknpu_dpu_float_stores_only(f->dpu->dpu);
 }
 
-/* Panels are whole weight groups and hold whole output atoms; what does not fit is left to
- * conv_generic.c. */
+/* Panels are whole weight groups and hold whole output atoms, weights begin at whole bytes; what
+ * does not fit is left to conv_generic.c. */
 static bool suits(const RknpuConvState *state)
 {
     const RknpuConv *conv = state->conv;
 
-    return conv->kernel_group % LANES == 0 && state->dpu_desc->out.atom <= LANES &&
+    return (conv->weight_type == conv->type || conv->tap_channels % 2 == 0) &&
+           conv->kernel_group % LANES == 0 && state->dpu_desc->out.atom <= LANES &&
            (conv->depthwise ? conv->depthwise_order == RKNPU_DW_ORDER_PLAIN
                             : conv->kernel_group == LANES);
 }

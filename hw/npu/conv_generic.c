@@ -55,7 +55,7 @@ static Value load(const Generic *g, RknpuType type, const uint8_t *from, size_t 
  * index. */
 static bool read_weights(Generic *g, uint64_t first, unsigned count, size_t *index)
 {
-    unsigned bits = rknpu_type_bits(g->conv->type);
+    unsigned bits = rknpu_type_bits(g->conv->weight_type);
     uint64_t first_byte = first * bits / 8;
     uint64_t end_byte = ((first + count) * bits + 7) / 8;
 
@@ -212,7 +212,7 @@ static bool load_packed_weights(Generic *g, const RknpuRun *run, unsigned lanes,
     index += quads ? kx * 4 : 0;
     for (unsigned l = 0; l < lanes; l++) {
         for (unsigned i = 0; i < conv->tap_channels; i++) {
-            g->weights[l][i] = load(g, conv->type, g->raw, index + l * pitch + i);
+            g->weights[l][i] = load(g, conv->weight_type, g->raw, index + l * pitch + i);
         }
     }
     return true;
@@ -240,7 +240,7 @@ static bool load_direct_weights(Generic *g, const RknpuRun *run, unsigned lanes,
     }
     for (unsigned l = 0; l < lanes; l++) {
         for (unsigned i = 0; i < count; i++) {
-            g->weights[l][i] = load(g, conv->type, g->raw, index + l * count + i);
+            g->weights[l][i] = load(g, conv->weight_type, g->raw, index + l * count + i);
         }
     }
     return true;
@@ -290,7 +290,7 @@ static bool load_depthwise_weights(Generic *g, const RknpuRun *run, unsigned lan
             return false;
         }
         for (unsigned l = 0; l < lanes; l++) {
-            g->weights[l][0] = load(g, conv->type, g->raw, index + l);
+            g->weights[l][0] = load(g, conv->weight_type, g->raw, index + l);
         }
         return true;
     }

@@ -132,6 +132,7 @@ static bool run_ew(RknpuDpuState *dpu, const RknpuRun *run, float *values)
 
             if (!ew->mul) {
                 v = ew_alu(ew->alu, v, e);
+                v *= ew->then_mul ? rknpu_fp16_to_float(ew->then_mul_operand) : 1;
             } else if (!(ew->prelu && v >= 0)) {
                 v *= e;
             }

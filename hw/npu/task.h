@@ -72,7 +72,8 @@ typedef enum RknpuPackedWeights {
 
 /* The convolution sequencer: CNA and CORE up to the 32-bit accumulator. */
 typedef struct RknpuConv {
-    RknpuType type; /* of features and weights in the multipliers */
+    RknpuType type;        /* of features and weights in the multipliers */
+    RknpuType weight_type; /* in memory: `type`, or int4 beside fp16 */
     bool depthwise;
     RknpuCube input;
     unsigned width_limit;      /* columns from here on count as padding */
@@ -208,6 +209,8 @@ typedef struct RknpuEw {
     int32_t convert_scale;
     unsigned convert_shift;
     RknpuRound convert_round;
+    bool then_mul; /* float path: the ALU's result times `then_mul_operand`, bits of an fp16 */
+    uint16_t then_mul_operand;
     unsigned truncate; /* shift after MUL, values >= 0 */
     unsigned truncate_negative;
     RknpuRound mul_round;

@@ -160,7 +160,7 @@ static RknpuTaskResult decode_weights(const RknpuJob *job, RknpuConv *conv)
     if (taps == 0 || conv->kernels == 0) {
         return rknpu_invalid(job, "CNA WEIGHT_SIZE2 taps", taps);
     }
-    conv->tap_channels = per_kernel * 8 / rknpu_type_bits(conv->type) / taps;
+    conv->tap_channels = per_kernel * 8 / rknpu_type_bits(conv->weight_type) / taps;
     if (conv->packed_weights != RKNPU_PACKED_WEIGHTS_PLAIN) {
         /* What the picture lacks of four channels is neutral, and so are a row's columns behind the
          * last. */
@@ -210,6 +210,7 @@ static RknpuTaskResult decode_compression(const RknpuJob *job, RknpuConv *conv)
 static RknpuTaskResult decode_type(const RknpuJob *job, RknpuConv *conv)
 {
     int64_t precision = rknpu_field(job, RKNPU_F_PROC_PRECISION);
+    int64_t weights = rknpu_field(job, RKNPU_F_WEIGHT_PRECISION);
     int64_t mode = rknpu_field(job, RKNPU_F_CONV_MODE);
 
     if (precision == RKNPU_INT32 || precision == RKNPU_FP32) {
@@ -218,8 +219,15 @@ static RknpuTaskResult decode_type(const RknpuJob *job, RknpuConv *conv)
     if (mode != 0 && mode != job->chip->conv_mode_depthwise) {
         return rknpu_unimplemented(job, "CNA CONV_CON1 CONV_MODE", mode);
     }
-    conv->type = precision;
+    conv->type = conv->weight_type = precision;
     conv->depthwise = mode != 0;
+    if (!rknpu_has_field(job->chip, RKNPU_F_WEIGHT_PRECISION) || weights == precision) {
+        return RKNPU_TASK_OK;
+    }
+    if (weights != RKNPU_INT4 || precision != RKNPU_FP16 || conv->depthwise) {
+        return rknpu_unimplemented(job, "CNA CONV_CON1 WEIGHT_PRECISION", weights);
+    }
+    conv->weight_type = RKNPU_INT4;
     return RKNPU_TASK_OK;
 }
 

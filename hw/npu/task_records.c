@@ -168,7 +168,11 @@ static RknpuTaskResult decode_ew_clamps(const RknpuJob *job, RknpuEw *ew)
     return RKNPU_TASK_OK;
 }
 
-/* One operation, ALU, multiplier or divider; what two of them at once do is not known. */
+/*
+ * One operation, ALU, multiplier or divider. Of two at once one pair is known: the compiler's
+ * square root, y = (y + x / y) * 0.5, adds a number from memory and multiplies by one from a
+ * register.
+ */
 static RknpuTaskResult decode_ew_operation(const RknpuJob *job, RknpuEw *ew, RknpuType type)
 {
     bool floating = rknpu_type_is_float(type);
@@ -177,6 +181,10 @@ static RknpuTaskResult decode_ew_operation(const RknpuJob *job, RknpuEw *ew, Rkn
     bool memory = div || cfg & (alu ? (uint32_t)EW_ALU_SRC_MEMORY : (uint32_t)EW_MUL_SRC_MEMORY);
     bool alone;
 
+    ew->then_mul = alu && mul && !div && floating && cfg & EW_ALU_SRC_MEMORY &&
+                   !(cfg & EW_MUL_SRC_MEMORY) && type == RKNPU_FP16;
+    ew->then_mul_operand = (uint16_t)rknpu_field(job, RKNPU_F_EW_MUL_OPERAND);
+    mul = mul && !ew->then_mul;
     ew->op = alu || mul || div;
     ew->mul = mul;
     ew->alu = div ? RKNPU_ALU_DIV : (RknpuAlu)(cfg >> 16 & 15);

@@ -12,6 +12,10 @@
 #include <functional>
 #include <random>
 
+extern "C" {
+#include "kernels/isa.h"
+}
+
 namespace
 {
 
@@ -105,6 +109,7 @@ TEST_F(Rk3576Dpu, Elementwise)
         { 0x010f4194, [](float x, float y) { return x * y; } },
         { 0x010321c8, [](float x, float y) { return x / y; } },
         { 0x000741c0, [](float x, float) { return std::floor(x); } },
+        { 0x0002c080, [](float x, float y) { return (x + y) * 0.5f; } }, // of a square root
     };
 
     for (auto &op : operations) {
@@ -112,6 +117,7 @@ TEST_F(Rk3576Dpu, Elementwise)
 
         SCOPED_TRACE(testing::Message() << std::hex << op.cfg);
         task.set(RK3576_DPU_EW_CFG, op.cfg);
+        task.set(RK3576_DPU_EW_MUL_OPERAND, Half(0.5f));
         task.set(RK3576_DPU_RDMA_ERDMA_CFG, 0x40000048);
         Check(task, [&](float x, float y, unsigned) { return op.f(x, y); });
     }
@@ -228,6 +234,83 @@ TEST_F(Rk3576Dpu, LanesBehindTheLastChannel)
             ASSERT_EQ(out[i], i % 8 < 2 ? a[i] : pend) << i;
         }
     }
+}
+
+// w4a16: fp16 features, weights of four bits in the usual order, low one first; BN scales.
+TEST(Rk3576Float, WeightsOfFourBits)
+{
+    constexpr unsigned kC = 64, kK = 24;
+    FakeHost host;
+    auto in = RandomHalves(kPixels * kC, -1, 1, 7), scales = RandomHalves(kK, 0.5f, 2, 8);
+    std::vector<uint8_t> packed(kK * kC / 2);
+    std::vector<int> weights(kK * kC);
+    std::mt19937 random(9);
+
+    for (unsigned k = 0; k < kK; k++) {
+        for (unsigned c = 0; c < kC; c++) {
+            unsigned kernels = std::min(16u, kK - k / 16 * 16);
+            unsigned at = k / 16 * 16 * kC + c / 32 * 32 * kernels + k % 16 * 32 + c % 32;
+            int w = (int)(random() % 16) - 8;
+
+            weights[k * kC + c] = w;
+            packed[at / 2] |= (uint8_t)((w & 15) << at % 2 * 4);
+        }
+    }
+    host.put(kA, in);
+    host.put(kB, packed);
+    host.put(kStream, scales);
+    for (unsigned isa : { RKNPU_ISA_NONE, RKNPU_ISA_BEST }) {
+        TaskRunner task = Fp16Task(host);
+
+        task.config.force_isa = isa;
+        task.job.unit_mask =
+            RKNPU_UNIT_CNA | RKNPU_UNIT_CORE | RKNPU_UNIT_DPU | RKNPU_UNIT_DPU_RDMA;
+        task.set(RK3576_CNA_CONV_CON1, 0x600120);
+        task.set(RK3576_CNA_CONV_CON3, 9);
+        task.set(RK3576_CNA_WEIGHT_SIZE0, kK * kC / 2);
+        task.set(RK3576_CNA_WEIGHT_SIZE1, kC / 2);
+        task.set(RK3576_CNA_WEIGHT_SIZE2, kK - 1);
+        task.set(RK3576_CNA_DATA_SIZE1, kC - 1);
+        task.set(RK3576_CNA_DATA_SIZE0, (kPixels - 1) << 16);
+        task.set(RK3576_CNA_FC_DATA_SIZE0, (kPixels - 1) << 16);
+        task.set(RK3576_CNA_CVT_CON0, 0xb);
+        task.set(RK3576_CNA_FEATURE_DATA_ADDR, kA);
+        task.set(RK3576_CNA_DMA_CON1, 4 * kPixels);
+        task.set(RK3576_CNA_DMA_CON2, kPixels);
+        task.set(RK3576_CNA_DCOMP_ADDR0, kB);
+        task.set(RK3576_CORE_MISC_CFG, 0x10000200);
+        task.set(RK3576_DPU_FEATURE_MODE_CFG, 0x40000004);
+        task.set(RK3576_DPU_DATA_CUBE_CHANNEL, kK - 1);
+        task.set(RK3576_DPU_ORIG_CHANNEL, (kK - 1) << 16 | 0x710);
+        task.set(RK3576_DPU_BN_CFG, 0xa02);
+        task.set(RK3576_DPU_BS_OW_CFG, 0x21111);
+        task.set(RK3576_DPU_SURFACE_ADD, kPixels);
+        task.set(RK3576_DPU_RDMA_NRDMA_CFG, 0x400);
+        ASSERT_EQ(task.run(), RKNPU_TASK_OK) << task.first_report();
+        auto out = host.get<uint16_t>(kOut, kK * kPixels);
+        for (unsigned k = 0; k < kK; k++) {
+            for (unsigned p = 0; p < kPixels; p++) {
+                float sum = 0;
+
+                for (unsigned c = 0; c < kC; c++) {
+                    sum +=
+                        Value(in[(c / 8 * kPixels + p) * 8 + c % 8]) * (float)weights[k * kC + c];
+                }
+                ASSERT_EQ(out[(k / 8 * kPixels + p) * 8 + k % 8], Half(sum * Value(scales[k])))
+                    << k << " " << p;
+            }
+        }
+    }
+}
+
+TEST(Rk3576Float, RefusesOtherWeights)
+{
+    FakeHost host;
+    TaskRunner task = Fp16Task(host);
+
+    task.job.unit_mask = RKNPU_UNIT_CNA | RKNPU_UNIT_CORE | RKNPU_UNIT_DPU | RKNPU_UNIT_DPU_RDMA;
+    task.set(RK3576_DPU_FEATURE_MODE_CFG, 0x40000004);
+    ExpectRefused(task, { RK3576_CNA_CONV_CON1, 0x120, "WEIGHT_PRECISION" });
 }
 
 // softmax over 40 channels of 32 pixels, its first step: a convolution copies each surface's eight
@@ -614,7 +697,7 @@ TEST(Rk3576Float, Convolution)
 TEST_F(Rk3576Dpu, RefusesTheUnknown)
 {
     const Refusal refusals[] = {
-        { RK3576_DPU_EW_CFG, 0x0002c080, "EW_CFG operation" }, // add, then times a half
+        { RK3576_DPU_EW_CFG, 0x0002c090, "EW_CFG operation" }, // both operands from memory
         { RK3576_DPU_EW_CFG, 0x1004140, "LUT_CFG" },
         { RK3576_DPU_OUT_CVT_OFFSET, 2, "OUT_CVT_OFFSET" },
     };
