@@ -22,6 +22,8 @@ static const char *const modes[][2] = {
       "codes that no known packer writes (class 8, second run length)" },
     { "CNA DCOMP_REGNUM", "compressed weights with other than 16 lanes" },
     { "CNA and DPU PROC_PRECISION differ in kind: DPU", "integer sums into a float DPU, or back" },
+    { "DPU BS_CFG", "RK3588: ALU algorithms other than add and subtract" },
+    { "DPU BN_CFG", "RK3588: the same in the second stage" },
     { "DPU BS_OW_CFG OUTPUT_TURN", "RK3576: rearranged output other than those that are known" },
     { "DPU BS_OW_CFG TP_ORG_EN", "transposed blocks in passes of other sizes than known" },
     { "DPU DATA_CUBE_HEIGHT MINMAX_CTL", "searches other than those known for the largest" },
