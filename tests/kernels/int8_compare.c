@@ -18,6 +18,7 @@
 #define MAX_PIXELS   40
 #define KERNELS      32
 #define COLUMNS      128
+#define PADDING      (-7)
 #define SUM_MAX      (128.0 * 256 * MAX_CHANNELS * MAX_TAPS + 20000) /* of |sum + bias| */
 
 static unsigned long long state;
@@ -35,6 +36,7 @@ typedef struct Case {
     unsigned channels, depth, height, width, stride, dilation, pixels, kernels, columns;
     unsigned in_memory;
     bool fused, unpacked;
+    bool in_place; /* sets that can do that read pointwise input as it lies */
     RknpuRequant requant;
     uint8_t input[3][MAX_CHANNELS / 16][COLUMNS * 16]; /* [row][surface][pixel][16] */
     uint8_t weights[KERNELS * MAX_CHANNELS * MAX_TAPS];
@@ -64,7 +66,7 @@ static void random_requant(Case *c)
 {
     RknpuRequant *r = &c->requant;
 
-    *r = (RknpuRequant){.bias = c->bias, .truncate = draw(0, 2) ? 0 : draw(1, 4)};
+    *r = (RknpuRequant){ .bias = c->bias, .truncate = draw(0, 2) ? 0 : draw(1, 4) };
     /* Every fourth scale is a power of two: there the halves lie that are rounded to even. */
     r->scale = draw(0x4000, draw(0, 3) ? 0x7fff : 0x4000) / (double)(1u << draw(15, 26));
     r->offset = (int)draw(0, 255) - 128;
@@ -78,20 +80,20 @@ static void random_requant(Case *c)
         return;
     }
     if (draw(0, 1)) {
-        r->op[r->ops++] = (RknpuRequantOp){.kind = RKNPU_REQUANT_ADD, .a = c->a};
+        r->op[r->ops++] = (RknpuRequantOp){ .kind = RKNPU_REQUANT_ADD, .a = c->a };
     }
     if (draw(0, 1)) {
-        r->op[r->ops++] = (RknpuRequantOp){.kind = RKNPU_REQUANT_MUL, .a = c->b, .b = c->a};
+        r->op[r->ops++] = (RknpuRequantOp){ .kind = RKNPU_REQUANT_MUL, .a = c->b, .b = c->a };
     }
     if (draw(0, 1)) {
         r->op[r->ops++] =
-            (RknpuRequantOp){.kind = RKNPU_REQUANT_CLAMP, .low = 0, .high = draw(100, 100000)};
+            (RknpuRequantOp){ .kind = RKNPU_REQUANT_CLAMP, .low = 0, .high = draw(100, 100000) };
     }
     if (draw(0, 1)) {
-        r->op[r->ops++] = (RknpuRequantOp){.kind = RKNPU_REQUANT_EW_ADD,
-                                           .low = draw(0, 300) / 16.0,
-                                           .high = draw(0, 3000) / 32.0,
-                                           .sign = draw(0, 1) ? 1 : -1};
+        r->op[r->ops++] = (RknpuRequantOp){ .kind = RKNPU_REQUANT_EW_ADD,
+                                            .low = draw(0, 300) / 16.0,
+                                            .high = draw(0, 3000) / 32.0,
+                                            .sign = draw(0, 1) ? 1 : -1 };
     }
 }
 
@@ -104,9 +106,10 @@ static void make_case(Case *c)
     c->height = pointwise ? 1 : draw(1, 3);
     c->width = pointwise ? 1 : draw(1, 3);
     c->stride = draw(1, 3);
+    c->in_place = pointwise && c->stride == 1 && c->depth == c->channels;
     c->dilation = draw(1, 2);
-    c->pixels = draw(pointwise ? 25 : 1,
-                     (COLUMNS - 5) / 3 < MAX_PIXELS ? (COLUMNS - 5) / 3 : MAX_PIXELS);
+    c->pixels =
+        draw(pointwise ? 25 : 1, (COLUMNS - 5) / 3 < MAX_PIXELS ? (COLUMNS - 5) / 3 : MAX_PIXELS);
     c->columns = (c->pixels - 1) * c->stride + (c->width - 1) * c->dilation + 1;
     c->kernels = c->in_memory = pointwise ? KERNELS : draw(1, KERNELS);
     c->fused = draw(0, 3);
@@ -116,6 +119,10 @@ static void make_case(Case *c)
     random_bytes(c->operand, sizeof(c->operand));
     for (unsigned k = 0; k < KERNELS; k++) {
         c->ow[k] = pointwise && k ? c->ow[0] : (int)draw(0, 255) - 128;
+    }
+    for (unsigned i = 0; i < 3 * MAX_CHANNELS / 16; i++) { /* the last column is padding */
+        memset(c->input[i / (MAX_CHANNELS / 16)][i % (MAX_CHANNELS / 16)] + (c->columns - 1) * 16,
+               PADDING, 16);
     }
     random_requant(c);
     if (c->requant.ops == 0 && draw(0, 3) == 0) { /* the largest sums */
@@ -130,10 +137,11 @@ static void stage_case(const Case *c, const RknpuInt8Kernels *set, size_t step, 
         for (unsigned s = 0; s < c->channels / 16; s++) {
             uint8_t *to = staged + y * row_bytes + s * 16 * set->stage_bytes;
 
-            if (c->columns > 1) { /* the last column is padding */
+            if (c->columns > 1) {
                 set->stage(to, step, c->input[y][s], c->columns - 1);
             }
-            set->fill(to + (c->columns - 1) * step, step, -7, 1);
+            set->fill(to + (c->columns - 1) * step, step,
+                      (int8_t)c->input[y][s][(c->columns - 1) * 16], 1);
         }
     }
 }
@@ -152,16 +160,45 @@ static void sum_case(const Case *c, const RknpuInt8Kernels *set, size_t step, si
     }
 }
 
+/* The arguments of a case whose input is read where it lies. */
+static void put_in_place(const Case *c, const RknpuInt8Kernels *set, RknpuInt8Direct *d,
+                         const uint8_t **rows)
+{
+    for (unsigned s = 0; s < c->channels / 16; s++) {
+        rows[s] = c->input[0][s];
+    }
+    set->sum_atoms(sums, rows, c->channels / 16, 16, c->pixels);
+    d->pixel_step = d->depth = 16;
+    d->kernel_height = c->channels / 16;
+    d->sums = sums;
+}
+
+/* direct() in the way that the case wants and the set has. */
+static void multiply(const Case *c, const RknpuInt8Kernels *set, const RknpuInt8Direct *d,
+                     const RknpuInt8Weights *w)
+{
+    bool whole = w->count == set->group && w->in_memory == set->group && c->depth % 32 == 0;
+
+    if (c->unpacked && set->direct_unpacked && d->depth == c->depth) {
+        set->direct_unpacked(d, w);
+    } else if (set->pack_direct && whole) {
+        set->pack_direct(packed, d, w);
+    } else {
+        set->pack(packed, w);
+        set->direct(d);
+    }
+}
+
 static void run_direct(const Case *c, const RknpuInt8Kernels *set, Result *result)
 {
     size_t step = (size_t)c->channels * set->stage_bytes, row_bytes = c->columns * step;
-    const uint8_t *rows[3];
+    const uint8_t *rows[MAX_CHANNELS / 16];
 
     stage_case(c, set, step, row_bytes);
     for (unsigned first = 0; first < KERNELS; first += set->group) {
         unsigned left = c->kernels > first ? c->kernels - first : 0;
         int32_t acc[MAX_PIXELS * KERNELS];
-        int32_t ow[RKNPU_INT8_GROUP_MAX] = {0};
+        int32_t ow[RKNPU_INT8_GROUP_MAX] = { 0 };
         RknpuInt8Weights w = {
             .memory = c->weights,
             .in_memory = c->in_memory,
@@ -189,8 +226,9 @@ static void run_direct(const Case *c, const RknpuInt8Kernels *set, Result *resul
         for (unsigned y = 0; y < c->height; y++) {
             rows[y] = staged + y * row_bytes;
         }
-        set->pack(packed, &w);
-        if (set->sum) {
+        if (c->in_place && set->sum_atoms) {
+            put_in_place(c, set, &d, rows);
+        } else if (set->sum) {
             sum_case(c, set, step, row_bytes);
             d.sums = sums;
         }
@@ -203,11 +241,7 @@ static void run_direct(const Case *c, const RknpuInt8Kernels *set, Result *resul
             d.out.bytes[i] = result->bytes[first / 16 + i];
             d.out.operand[i] = c->operand[first / 16 + i];
         }
-        if (c->unpacked && set->direct_unpacked) {
-            set->direct_unpacked(&d, &w);
-        } else {
-            set->direct(&d);
-        }
+        multiply(c, set, &d, &w);
         for (unsigned i = 0; !c->fused && i < c->pixels * set->group; i++) {
             result->acc[i / set->group * KERNELS + first + i % set->group] = acc[i];
         }
@@ -217,17 +251,21 @@ static void run_direct(const Case *c, const RknpuInt8Kernels *set, Result *resul
 static void run_depthwise(const Case *c, const RknpuInt8Kernels *set, Result *result)
 {
     static int16_t pairs[2][COLUMNS * 32] __attribute__((aligned(64)));
-    const int16_t *rows[2] = {pairs[0], pairs[1]};
+    const unsigned row_pairs = (c->height + 1) / 2;
+    const int16_t *rows[4] = { pairs[0], pairs[1], pairs[row_pairs - 1], pairs[0] };
     int16_t weights[2 * 3 * 32];
+    const int16_t *of_row[2] = { weights, weights + 32 * (2 - row_pairs) };
     RknpuInt8Depthwise d = {
+        .rows = c->pixels > 1 ? 2 : 1, /* half of the pixels each */
         .pairs = rows,
         .pixel_step = c->stride * 64,
         .tap_step = c->dilation * 64,
-        .row_pairs = (c->height + 1) / 2,
+        .row_pairs = row_pairs,
         .kernel_width = c->width,
-        .weights = weights,
-        .pixels = c->pixels,
-        .out = {.acc = result->acc, .bytes = {result->bytes[0]}, .operand = {c->operand[0]}},
+        .weights = of_row,
+        .pixels = c->pixels > 1 ? c->pixels / 2 : 1,
+        .out_step = MAX_PIXELS / 2 * 16,
+        .out = { .acc = result->acc, .bytes = { result->bytes[0] }, .operand = { c->operand[0] } },
     };
 
     for (unsigned i = 0; i < 2 * 3 * 32; i++) {
@@ -251,12 +289,11 @@ static bool equal(const Case *c, const RknpuInt8Kernels *set, bool depthwise, un
     if (memcmp(&want, &got, sizeof(want)) == 0) {
         return true;
     }
-    printf(
-        "not ok: %s differs from portable: case %u, %s, %u channels (%u used), kernel %ux%u, "
-        "stride %u, dilation %u, %u pixels, %u kernels, fused %d, truncate %u, %u operations\n",
-        set->name, number, depthwise ? "depthwise" : "direct", c->channels, c->depth, c->height,
-        c->width, c->stride, c->dilation, c->pixels, c->kernels, c->fused, c->requant.truncate,
-        c->requant.ops);
+    printf("not ok: %s differs from portable: case %u, %s, %u channels (%u used), kernel %ux%u, "
+           "stride %u, dilation %u, %u pixels, %u kernels, fused %d, truncate %u, %u operations\n",
+           set->name, number, depthwise ? "depthwise" : "direct", c->channels, c->depth, c->height,
+           c->width, c->stride, c->dilation, c->pixels, c->kernels, c->fused, c->requant.truncate,
+           c->requant.ops);
     return false;
 }
 
