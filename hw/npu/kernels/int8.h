@@ -81,6 +81,9 @@ typedef struct RknpuInt8Output {
  * Direct convolution of a strip of output pixels of one row with one packed group:
  * acc[p][k] = sum over ky, kx, c < depth of rows[ky][p * pixel_step + kx * tap_step + c] * weight +
  * OW term. Steps are in bytes.
+ *
+ * Sets with sum_atoms() also take pointwise input where it lies: surfaces as rows, as many as there
+ * are, with depth and pixel_step 16 and kernel_width 1.
  */
 typedef struct RknpuInt8Direct {
     const uint8_t *const *rows;

@@ -1,64 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * int8 inner loops for AVX-512 with VNNI. vpdpbusd multiplies unsigned by signed bytes, so weights
- * are stored with their sign bit turned (w + 128) and the surplus, 128 times the sum of the inputs,
- * goes out together with the zero point term, which needs that sum anyway: sum(x * w) + OW * sum(x)
- * = sum(x * (w + 128)) + (OW - 128) * sum(x) A tile is 32 kernels by up to 8 pixels: 16 sums, 2
- * weights, 1 broadcast quad of inputs.
+ * int8 inner loops for AVX-512 with VNNI: direct convolution. vpdpbusd multiplies unsigned by
+ * signed bytes, so weights are packed with their sign bit turned (w + 128) and the surplus, 128
+ * times the sum of the inputs, goes out together with the zero point term, which needs that sum
+ * anyway:
+ *
+ *   sum(x * w) + OW * sum(x) = sum(x * (w + 128)) + (OW - 128) * sum(x)
+ *
+ * A tile is 32 kernels by up to 8 pixels: 16 sums, 2 weights, 1 broadcast quad of inputs.
  */
-#include "int8.h"
+#include "int8_avx512.h"
 
-#include <immintrin.h>
 #include <string.h>
 
 #include "tiles.h"
-
-#define GROUP      32
-#define TILE       8
-#define PAIR_BYTES 64 /* of a pixel in a pair row */
-#define INLINE     static inline __attribute__((always_inline))
-
-/* Bytes that a loop over input rows asks for ahead; rows and surfaces mostly follow each other. */
-#define AHEAD 4096
-
-static void stage(uint8_t *restrict to, size_t step, const uint8_t *restrict from, size_t pixels)
-{
-    for (size_t p = 0; p < pixels; p++, to += step, from += RKNPU_INT8_LANES) {
-        _mm_prefetch((const char *)from + pixels * RKNPU_INT8_LANES, _MM_HINT_T1);
-        _mm_storeu_si128((__m128i *)to, _mm_loadu_si128((const __m128i *)from));
-    }
-}
-
-static void fill(uint8_t *to, size_t step, int8_t value, size_t pixels)
-{
-    for (size_t p = 0; p < pixels; p++) {
-        memset(to + p * step, (uint8_t)value, RKNPU_INT8_LANES);
-    }
-}
-
-static void stage_pair(int16_t *restrict to, const uint8_t *restrict upper,
-                       const uint8_t *restrict lower, size_t pixels)
-{
-    size_t p = 0;
-
-    for (; p + 2 <= pixels; p += 2, to += 2 * PAIR_BYTES / 2) {
-        const __m256i u = _mm256_loadu_si256((const __m256i *)(upper + p * RKNPU_INT8_LANES));
-        const __m256i l = _mm256_loadu_si256((const __m256i *)(lower + p * RKNPU_INT8_LANES));
-        const __m256i lo = _mm256_unpacklo_epi8(u, l), hi = _mm256_unpackhi_epi8(u, l);
-
-        _mm_prefetch((const char *)lower + p * RKNPU_INT8_LANES + AHEAD, _MM_HINT_T0);
-        _mm512_storeu_si512(to, _mm512_cvtepi8_epi16(_mm256_permute2x128_si256(lo, hi, 0x20)));
-        _mm512_storeu_si512(to + PAIR_BYTES / 2,
-                            _mm512_cvtepi8_epi16(_mm256_permute2x128_si256(lo, hi, 0x31)));
-    }
-    if (p < pixels) {
-        const __m128i u = _mm_loadu_si128((const __m128i *)(upper + p * RKNPU_INT8_LANES));
-        const __m128i l = _mm_loadu_si128((const __m128i *)(lower + p * RKNPU_INT8_LANES));
-
-        _mm512_storeu_si512(to, _mm512_cvtepi8_epi16(_mm256_set_m128i(_mm_unpackhi_epi8(u, l),
-                                                                      _mm_unpacklo_epi8(u, l))));
-    }
-}
 
 /*
  * 16 kernels by 16 channels to [channel quad][kernel][4], quads 4 * GROUP bytes apart; the first
@@ -180,179 +135,6 @@ static void pack(void *restrict to, const RknpuInt8Weights *w)
     }
 }
 
-INLINE __m512i truncate_acc(__m512i acc, unsigned shift)
-{
-    __m128i s = _mm_cvtsi32_si128((int)shift);
-    __m512i odd = _mm512_and_si512(_mm512_sra_epi32(acc, s), _mm512_set1_epi32(1));
-    __m512i half = _mm512_set1_epi32((1 << (shift - 1)) - 1);
-
-    return _mm512_sra_epi32(_mm512_add_epi32(acc, _mm512_add_epi32(half, odd)), s);
-}
-
-/* Eight lanes of one operation; `channel` is the first one's. */
-INLINE __m512d apply(const RknpuRequantOp *op, __m512d v, unsigned channel, const int8_t *operand)
-{
-    const int nearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-
-    switch (op->kind) {
-    case RKNPU_REQUANT_ADD:
-        return _mm512_add_pd(v, _mm512_loadu_pd(op->a + channel));
-    case RKNPU_REQUANT_MUL: {
-        __mmask8 negative = _mm512_cmp_pd_mask(v, _mm512_setzero_pd(), _CMP_LT_OQ);
-        __m512d factor = _mm512_mask_blend_pd(negative, _mm512_loadu_pd(op->a + channel),
-                                              _mm512_loadu_pd(op->b + channel));
-
-        return _mm512_roundscale_pd(_mm512_mul_pd(v, factor), nearest);
-    }
-    case RKNPU_REQUANT_CLAMP:
-        return _mm512_min_pd(_mm512_max_pd(v, _mm512_set1_pd(op->low)), _mm512_set1_pd(op->high));
-    case RKNPU_REQUANT_EW_ADD: {
-        __m256i e = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)operand));
-        __m512d r = _mm512_fmadd_pd(_mm512_cvtepi32_pd(e), _mm512_set1_pd(op->high),
-                                    _mm512_set1_pd(op->low));
-
-        return _mm512_fmadd_pd(_mm512_roundscale_pd(r, nearest), _mm512_set1_pd(op->sign), v);
-    }
-    }
-    return v;
-}
-
-/* 16 sums of one pixel to 16 bytes. */
-INLINE void requant(const RknpuRequant *r, unsigned channel, __m512i acc, const int8_t *operand,
-                    uint8_t *out)
-{
-    const __m512d scale = _mm512_set1_pd(r->scale), offset = _mm512_set1_pd(r->offset);
-    __m512d lo, hi;
-    __m512i bytes;
-
-    if (r->truncate) {
-        acc = truncate_acc(acc, r->truncate);
-    }
-    acc = _mm512_add_epi32(acc, _mm512_loadu_si512(r->bias + channel));
-    lo = _mm512_cvtepi32_pd(_mm512_castsi512_si256(acc));
-    hi = _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(acc, 1));
-    for (unsigned o = 0; o < r->ops; o++) {
-        lo = apply(&r->op[o], lo, channel, operand);
-        hi = apply(&r->op[o], hi, channel + 8, operand ? operand + 8 : NULL);
-    }
-    bytes = _mm512_inserti64x4(
-        _mm512_castsi256_si512(_mm512_cvtpd_epi32(_mm512_fmadd_pd(lo, scale, offset))),
-        _mm512_cvtpd_epi32(_mm512_fmadd_pd(hi, scale, offset)), 1);
-    _mm_storeu_si128((__m128i *)out, _mm512_cvtsepi32_epi8(bytes));
-}
-
-/* Any pipeline, out of line: one half (16 channels) of a tile. Pixels lie `width` apart in `acc`.
- */
-static __attribute__((noinline)) void finish_any(const RknpuInt8Output *out, unsigned half,
-                                                 const __m512i *acc, unsigned pixel,
-                                                 unsigned pixels, unsigned width)
-{
-    for (unsigned p = 0; p < pixels; p++) {
-        size_t at = (size_t)(pixel + p) * RKNPU_INT8_LANES;
-
-        if (!out->requant) {
-            _mm512_storeu_si512(out->acc + (size_t)(pixel + p) * width + half * RKNPU_INT8_LANES,
-                                acc[p]);
-        } else {
-            requant(out->requant, out->channel + half * RKNPU_INT8_LANES, acc[p],
-                    out->operand[half] ? out->operand[half] + at : NULL, out->bytes[half] + at);
-        }
-    }
-}
-
-INLINE bool is_single(const RknpuInt8Output *out)
-{
-    return out->requant && out->requant->single;
-}
-
-/* What the sums of a half start from: the bias, if nothing happens before it is added. */
-INLINE __m512i first_value(const RknpuInt8Output *out, unsigned half)
-{
-    return is_single(out) && !out->requant->truncate
-               ? _mm512_loadu_si512(out->requant->bias + out->channel + half * RKNPU_INT8_LANES)
-               : _mm512_setzero_si512();
-}
-
-/* RknpuRequant.single with its constants at hand. */
-typedef struct Single {
-    __m512 scale, offset;
-    unsigned truncate; /* 0: the bias is in the sums */
-    __m512i bias;
-} Single;
-
-INLINE Single single_of(const RknpuInt8Output *out, unsigned half)
-{
-    const RknpuRequant *r = out->requant;
-
-    return (Single){
-        .scale = _mm512_set1_ps((float)r->scale),
-        .offset = _mm512_set1_ps((float)r->offset + RKNPU_REQUANT_MAGIC),
-        .truncate = r->truncate,
-        .bias = _mm512_loadu_si512(r->bias + out->channel + half * RKNPU_INT8_LANES),
-    };
-}
-
-INLINE __m512i round_single(const Single *s, __m512i acc)
-{
-    __m512 v;
-
-    if (s->truncate) {
-        acc = _mm512_add_epi32(truncate_acc(acc, s->truncate), s->bias);
-    }
-    v = _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc), s->scale, s->offset);
-    return _mm512_sub_epi32(_mm512_castps_si512(v), _mm512_set1_epi32(RKNPU_REQUANT_MAGIC_BITS));
-}
-
-/* Four pixels' rounded values to bytes. */
-INLINE __m512i pack_four(__m512i v0, __m512i v1, __m512i v2, __m512i v3)
-{
-    const __m512i by_pixel =
-        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    __m512i a = _mm512_packs_epi32(v0, v1), b = _mm512_packs_epi32(v2, v3);
-
-    return _mm512_permutexvar_epi32(by_pixel, _mm512_packs_epi16(a, b));
-}
-
-/* Four pixels are packed and stored together. */
-INLINE void finish_single(const Single *s, const __m512i *acc, const unsigned pixels, uint8_t *to)
-{
-    unsigned p = 0;
-
-#pragma GCC unroll 2
-    for (; p + 4 <= pixels; p += 4) {
-        _mm512_storeu_si512(to + p * RKNPU_INT8_LANES,
-                            pack_four(round_single(s, acc[p]), round_single(s, acc[p + 1]),
-                                      round_single(s, acc[p + 2]), round_single(s, acc[p + 3])));
-    }
-#pragma GCC unroll 4
-    for (; p < pixels; p++) {
-        _mm_storeu_si128((__m128i *)(to + p * RKNPU_INT8_LANES),
-                         _mm512_cvtsepi32_epi8(round_single(s, acc[p])));
-    }
-}
-
-/* One half of a tile's sums goes where it is wanted. `width` as for finish_any(). */
-INLINE void finish(const RknpuInt8Output *out, unsigned half, const __m512i *acc, unsigned pixel,
-                   const unsigned pixels, const unsigned width)
-{
-    if (out->requant && !out->bytes[half]) {
-        return;
-    }
-    if (is_single(out)) {
-        const Single s = single_of(out, half);
-
-        finish_single(&s, acc, pixels, out->bytes[half] + (size_t)pixel * RKNPU_INT8_LANES);
-    } else {
-        __m512i copy[TILE];
-
-#pragma GCC unroll 8
-        for (unsigned p = 0; p < pixels; p++) {
-            copy[p] = acc[p];
-        }
-        finish_any(out, half, copy, pixel, pixels, width);
-    }
-}
-
 /* What the sum of inputs counts for: OW, less the 128 that every weight has too much. */
 INLINE __m512i ow_behind_sign(const RknpuInt8Direct *d, unsigned half)
 {
@@ -366,90 +148,6 @@ INLINE __m512i quad(const uint8_t *p)
 
     memcpy(&four, p, sizeof(four));
     return _mm512_set1_epi32(four);
-}
-
-/* Of 16 lanes those that belong to the first `n`, when `before` lanes come before them. */
-INLINE __mmask16 first_lanes(unsigned n, unsigned before)
-{
-    return n >= before + 16 ? 0xffff : n > before ? (__mmask16)((1u << (n - before)) - 1) : 0;
-}
-
-/* One pixel's channels in 16 partial sums. */
-INLINE __m512i sum_pixel(const uint8_t *x, unsigned depth)
-{
-    const __m512i ones = _mm512_set1_epi8(1);
-    const __m128i last = _mm_maskz_set1_epi8((__mmask16)((1u << depth % 16) - 1), 1);
-    __m512i wide = _mm512_setzero_si512();
-    __m128i narrow = _mm_setzero_si128();
-    unsigned c = 0;
-
-    for (; c + 64 <= depth; c += 64) {
-        wide = _mm512_dpbusd_epi32(wide, ones, _mm512_loadu_si512(x + c));
-    }
-    for (; c < depth; c += 16) {
-        narrow = _mm_dpbusd_epi32(narrow, c + 16 <= depth ? _mm512_castsi512_si128(ones) : last,
-                                  _mm_loadu_si128((const __m128i *)(x + c)));
-    }
-    return _mm512_add_epi32(wide, _mm512_zextsi128_si512(narrow));
-}
-
-static void sum(int32_t *restrict sums, const uint8_t *restrict staged, size_t step, unsigned depth,
-                size_t pixels)
-{
-    for (size_t p = 0; p < pixels; p += 4) {
-        size_t left = pixels - p;
-        __m512i v[4], t[2];
-        __m256i u;
-
-#pragma GCC unroll 4
-        for (unsigned i = 0; i < 4; i++) {
-            v[i] = i < left ? sum_pixel(staged + (p + i) * step, depth) : _mm512_setzero_si512();
-        }
-#pragma GCC unroll 2
-        for (unsigned i = 0; i < 2; i++) {
-            t[i] = _mm512_add_epi32(_mm512_unpacklo_epi32(v[2 * i], v[2 * i + 1]),
-                                    _mm512_unpackhi_epi32(v[2 * i], v[2 * i + 1]));
-        }
-        t[0] =
-            _mm512_add_epi32(_mm512_unpacklo_epi64(t[0], t[1]), _mm512_unpackhi_epi64(t[0], t[1]));
-        u = _mm256_add_epi32(_mm512_castsi512_si256(t[0]), _mm512_extracti64x4_epi64(t[0], 1));
-        _mm_mask_storeu_epi32(
-            sums + p, left < 4 ? (__mmask8)((1u << left) - 1) : 15,
-            _mm_add_epi32(_mm256_castsi256_si128(u), _mm256_extracti128_si256(u, 1)));
-    }
-}
-
-/* Four pixels of one surface are one vector; four of those at a time. */
-static void sum_atoms(int32_t *restrict sums, const uint8_t *const *surface, unsigned surfaces,
-                      unsigned depth, size_t pixels)
-{
-    const __m512i ones =
-        _mm512_broadcast_i32x4(_mm_maskz_set1_epi8((__mmask16)((1u << depth) - 1), 1));
-    const __m512i by_pixel =
-        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-
-    for (size_t p = 0; p < pixels; p += 16) {
-        const unsigned left = pixels - p < 16 ? (unsigned)(pixels - p) : 16;
-        __m512i v[4] = { 0 }, t[2];
-
-        for (unsigned s = 0; s < surfaces; s++) {
-#pragma GCC unroll 4
-            for (unsigned i = 0; i < 4; i++) {
-                const uint8_t *x = surface[s] + 16 * (p + 4 * i);
-
-                v[i] = _mm512_dpbusd_epi32(
-                    v[i], ones, _mm512_maskz_loadu_epi32(first_lanes(4 * left, 16 * i), x));
-            }
-        }
-        t[0] =
-            _mm512_add_epi32(_mm512_unpacklo_epi32(v[0], v[1]), _mm512_unpackhi_epi32(v[0], v[1]));
-        t[1] =
-            _mm512_add_epi32(_mm512_unpacklo_epi32(v[2], v[3]), _mm512_unpackhi_epi32(v[2], v[3]));
-        t[0] =
-            _mm512_add_epi32(_mm512_unpacklo_epi64(t[0], t[1]), _mm512_unpackhi_epi64(t[0], t[1]));
-        _mm512_mask_storeu_epi32(sums + p, first_lanes(left, 0),
-                                 _mm512_permutexvar_epi32(by_pixel, t[0]));
-    }
 }
 
 /* Memory that tiles fetch into the second cache while they compute, `step` bytes on each turn. */
@@ -860,112 +558,18 @@ static void direct_unpacked(const RknpuInt8Direct *d, const RknpuInt8Weights *w)
     }
 }
 
-/* A tile of any shape. */
-INLINE void depthwise_tile(const RknpuInt8Depthwise *d, unsigned pixel, const unsigned pixels)
-{
-    const int16_t *w = d->weights[0];
-    __m512i acc[TILE];
-
-#pragma GCC unroll 8
-    for (unsigned p = 0; p < pixels; p++) {
-        acc[p] = first_value(&d->out, 0);
-    }
-    for (unsigned r = 0; r < d->row_pairs; r++) {
-        const uint8_t *x = (const uint8_t *)d->pairs[r] + pixel * d->pixel_step;
-
-        for (unsigned kx = 0; kx < d->kernel_width; kx++, x += d->tap_step, w += PAIR_BYTES / 2) {
-            const __m512i tap = _mm512_loadu_si512(w);
-
-#pragma GCC unroll 8
-            for (unsigned p = 0; p < pixels; p++) {
-                acc[p] =
-                    _mm512_dpwssd_epi32(acc[p], _mm512_loadu_si512(x + p * d->pixel_step), tap);
-            }
-        }
-    }
-    finish(&d->out, 0, acc, pixel, pixels, RKNPU_INT8_LANES);
-}
-
-/* Three taps side by side of one pair row: every input pixel is loaded once. */
-INLINE void three_taps(__m512i *acc, const uint8_t *x, const __m512i *tap, const unsigned pixels,
-                       const unsigned stride)
-{
-#pragma GCC unroll 17
-    for (unsigned i = 0; i < (pixels - 1) * stride + 3; i++) {
-        const __m512i pixel = _mm512_loadu_si512(x + i * PAIR_BYTES);
-
-#pragma GCC unroll 3
-        for (unsigned kx = 0; kx < 3; kx++) {
-            if (i >= kx && (i - kx) % stride == 0 && (i - kx) / stride < pixels) {
-                __m512i *sum = &acc[(i - kx) / stride];
-
-                *sum = _mm512_dpwssd_epi32(*sum, pixel, tap[kx]);
-            }
-        }
-    }
-}
-
-/* The tile of most layers: a 3x3 kernel, its taps in registers, and a single multiply-add behind.
- */
-INLINE void three_tile(const RknpuInt8Depthwise *d, unsigned pixel, const unsigned pixels,
-                       const __m512i *tap, const Single *s, const unsigned stride)
-{
-    const size_t at = (size_t)pixel * stride * PAIR_BYTES;
-    __m512i acc[TILE];
-
-#pragma GCC unroll 8
-    for (unsigned p = 0; p < pixels; p++) {
-        acc[p] = s->bias;
-    }
-    three_taps(acc, (const uint8_t *)d->pairs[0] + at, tap, pixels, stride);
-    three_taps(acc, (const uint8_t *)d->pairs[1] + at, tap + 3, pixels, stride);
-    finish_single(s, acc, pixels, d->out.bytes[0] + (size_t)pixel * RKNPU_INT8_LANES);
-}
-
-INLINE void depthwise_three(const RknpuInt8Depthwise *d, const unsigned stride)
-{
-    Single s = single_of(&d->out, 0);
-
-    s.truncate = 0;
-    for (RknpuInt8Depthwise left = *d; left.rows; rknpu_int8_next_row(&left)) {
-        __m512i tap[6];
-
-#pragma GCC unroll 6
-        for (unsigned i = 0; i < 6; i++) {
-            tap[i] = _mm512_loadu_si512(left.weights[0] + i * PAIR_BYTES / 2);
-        }
-        RKNPU_FOR_TILES(TILE, three_tile, &left, tap, &s, stride)
-    }
-}
-
-static void depthwise(const RknpuInt8Depthwise *d)
-{
-    const bool three = d->kernel_width == 3 && d->row_pairs == 2 && d->tap_step == PAIR_BYTES &&
-                       is_single(&d->out) && !d->out.requant->truncate && d->out.bytes[0];
-
-    if (three && d->pixel_step == PAIR_BYTES) {
-        depthwise_three(d, 1);
-    } else if (three && d->pixel_step == 2 * PAIR_BYTES) {
-        depthwise_three(d, 2);
-    } else {
-        for (RknpuInt8Depthwise left = *d; left.rows; rknpu_int8_next_row(&left)) {
-            RKNPU_FOR_TILES(TILE, depthwise_tile, &left)
-        }
-    }
-}
-
 const RknpuInt8Kernels rknpu_int8_avx512 = {
     .name = "avx512",
     .group = GROUP,
     .stage_bytes = 1,
-    .stage = stage,
-    .fill = fill,
-    .stage_pair = stage_pair,
+    .stage = rknpu_int8_avx512_stage,
+    .fill = rknpu_int8_avx512_fill,
+    .stage_pair = rknpu_int8_avx512_stage_pair,
     .pack = pack,
-    .sum = sum,
-    .sum_atoms = sum_atoms,
+    .sum = rknpu_int8_avx512_sum,
+    .sum_atoms = rknpu_int8_avx512_sum_atoms,
     .direct = direct,
     .pack_direct = pack_direct,
     .direct_unpacked = direct_unpacked,
-    .depthwise = depthwise,
+    .depthwise = rknpu_int8_avx512_depthwise,
 };
