@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Builds the int8 inner loops for AArch64 and compares NEON with portable C
-# under QEMU's user mode. Exit status 77 = skipped, the reason is printed.
+# Builds the inner loops for AArch64 and compares NEON with portable C under
+# QEMU's user mode. Exit status 77 = skipped, the reason is printed.
 
 set -eu
 
@@ -24,7 +24,13 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 kernels=$top/hw/npu/kernels
-"$cc" -std=gnu11 -O2 -Wall -static -ffp-contract=off -I"$top/include" -I"$top/hw/npu" \
-    "$top/tests/kernels/int8_compare.c" "$kernels/int8.c" "$kernels/isa.c" \
-    "$kernels/int8_portable.c" "$kernels/int8_neon.c" -o "$work/compare"
-"$emulator" "$work/compare" 150
+build() { # PROGRAM SOURCE...
+    program=$1
+    shift
+    "$cc" -std=gnu11 -O2 -Wall -static -ffp-contract=off -I"$top/include" -I"$top/hw/npu" \
+        "$top/tests/kernels/$program.c" "$kernels/isa.c" "$@" -lm -o "$work/$program"
+}
+build int8_compare "$kernels/int8.c" "$kernels/int8_portable.c" "$kernels/int8_neon.c"
+"$emulator" "$work/int8_compare" 150
+build float_compare "$top/hw/npu/types.c" "$kernels/float_portable.c" "$kernels/float_neon.c"
+"$emulator" "$work/float_compare" 200
