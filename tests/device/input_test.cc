@@ -69,4 +69,29 @@ TEST(Strict, StopsTheMachine)
     EXPECT_TRUE(stopped(q));
 }
 
+/* So does a task in a mode that is refused: the job does not end, and the mode is named. */
+TEST(Strict, NamesTheModeOfATask)
+{
+    if (QTest::emulator().empty()) {
+        GTEST_SKIP() << "qemu-system-aarch64 is not built; make all builds it";
+    }
+    testing::internal::CaptureStderr();
+    {
+        QTest q("rk3588,strict=on");
+        unsigned words = put_copy(q, program, source, target);
+        uint64_t feature_mode = program + 2 * 8; /* the third word; NONALIGN is its bit 16 + 25 */
+
+        q.write(feature_mode + 4, q.read(feature_mode + 4) | 1 << (16 + 25 - 32));
+        start(q, 0, program, words);
+        for (int i = 0; i < 100 && !stopped(q); i++) {
+            usleep(20000);
+        }
+        EXPECT_TRUE(stopped(q));
+        EXPECT_EQ(q.read(core[0] + RK3588_PC_INTERRUPT_RAW_STATUS) & dpu_done, 0u);
+    }
+    std::string text = testing::internal::GetCapturedStderr();
+    EXPECT_NE(text.find("DPU FEATURE_MODE_CFG NONALIGN"), std::string::npos) << text;
+    EXPECT_NE(text.find("strict is on"), std::string::npos) << text;
+}
+
 } // namespace
