@@ -16,6 +16,7 @@
 #include "error.h"
 #include "initramfs.h"
 #include "run.h"
+#include "streams.h"
 #include "terminal.h"
 
 #define BUILD_HINT "run `make` first"
@@ -362,6 +363,7 @@ static void print_help(void)
 
 int main(int argc, char **argv)
 {
+    emu_hold_streams();
     g_set_prgname("rknpu-emu run");
     if (argc >= 2 && strcmp(argv[1], "run") == 0) {
         return command_run(argv + 1);

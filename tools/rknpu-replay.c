@@ -11,6 +11,7 @@
 
 #include "rknpu/npu.h"
 #include "rknpu/regs.h"
+#include "streams.h"
 
 enum {
     STATUS_OK = 0,
@@ -441,6 +442,7 @@ int main(int argc, char **argv)
     g_autoptr(GError) error = NULL;
     int status;
 
+    emu_hold_streams();
     g_option_context_add_main_entries(context, entries, NULL);
     if (!g_option_context_parse(context, &argc, &argv, &error)) {
         complain("%s (see --help)", error->message);

@@ -140,10 +140,20 @@ report "a QEMU that fails: status 125 and its own words" $?
 [ $? = 125 ] && grep -q 'switched the machine off before' "$work/err"
 report "a QEMU that ends early: status 125" $?
 
+# Its first free descriptors would be the streams' numbers.
+printf '#!/bin/sh\nwhile [ $# -gt 0 ]; do
+    [ "$1" != -initrd ] || head -c 6 "$2" >%s/magic
+    shift
+done\n' "$work" >"$work/reads-qemu"
+chmod +x "$work/reads-qemu"
+RKNPU_QEMU=$work/reads-qemu "$emu" run -- true <&- >&- 2>&-
+[ "$(cat "$work/magic" 2>"$work/err")" = 070701 ]
+report "all standard streams closed: QEMU gets the initramfs" $?
+
 printf '#!/bin/sh\necho $$ >%s/pid\nexec sleep 100\n' "$work" >"$work/slow-qemu"
 chmod +x "$work/slow-qemu"
 RKNPU_QEMU=$work/slow-qemu "$emu" run --timeout 1 -- true >"$work/out" 2>"$work/err" </dev/null
-[ $? = 124 ] && grep -q 'timeout: after [12] s the kernel had not started init' "$work/err" &&
+[ $? = 124 ] && grep -q 'timeout: after [1-9][0-9]* s the kernel had not started init' "$work/err" &&
     ! kill -0 "$(cat "$work/pid")" 2>/dev/null
 report "a QEMU that hangs: status 124, and it is gone" $?
 
