@@ -152,7 +152,9 @@ static bool shape_fits(const RknpuConvState *state, Quads *q)
     return out->width && out->height && conv->type == RKNPU_INT8 && !conv->depthwise &&
            conv->input.pixel_bytes <= QUAD && !conv->compressed &&
            !(conv->add_ow && conv->sum_without_padding) &&
-           (uint64_t)q->width * q->height * LANES <= PICTURE_MAX;
+           (uint64_t)q->width * q->height * LANES <= PICTURE_MAX &&
+           (uint64_t)conv->kernels * conv->kernel_width * conv->kernel_height * LANES <=
+               PICTURE_MAX;
 }
 
 RknpuTaskResult rknpu_conv_quads(RknpuConvState *state, bool *taken)

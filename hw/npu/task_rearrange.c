@@ -20,6 +20,7 @@ enum {
     OUTPUT_TURN_SPREAD = 3,
     OUTPUT_TURN_HALF_WORDS = 6,
     MINMAX_MAXIMUM_76 = 0x25,
+    LINE_BYTES_MAX = 1 << 20, /* of which the model keeps a line; programs have 120 */
 };
 
 static bool identity(const RknpuDpu *dpu)
@@ -124,7 +125,7 @@ static RknpuTaskResult decode_maximum_76(const RknpuJob *job, RknpuTask *task)
 }
 
 /* Lines of LINE_BYTES where the output is turned, else without gaps. */
-static void decode_line_shape(const RknpuJob *job, RknpuTask *task)
+static RknpuTaskResult decode_line_shape(const RknpuJob *job, RknpuTask *task)
 {
     int64_t bytes = rknpu_field(job, RKNPU_F_OUTPUT_TURN) == OUTPUT_TURN_PACKED
                         ? rknpu_field(job, RKNPU_F_LINE_BYTES)
@@ -133,6 +134,7 @@ static void decode_line_shape(const RknpuJob *job, RknpuTask *task)
     task->line_bytes = bytes ? (unsigned)bytes : RKNPU_ATOM_BYTES;
     task->line_atoms = (uint64_t)rknpu_field(job, RKNPU_F_SURF_LEN);
     task->line_base = task->dpu.out.base;
+    return bytes > LINE_BYTES_MAX ? rknpu_invalid(job, "DPU LINE_BYTES", bytes) : RKNPU_TASK_OK;
 }
 
 /* RK3576: atoms become bytes without gaps; lines of LINE_BYTES of them begin at atoms. */
@@ -142,8 +144,7 @@ static RknpuTaskResult decode_lines(const RknpuJob *job, RknpuTask *task)
 
     task->rearrange = RKNPU_REARRANGE_LINES;
     task->last_bytes = last ? (unsigned)last : RKNPU_ATOM_BYTES;
-    decode_line_shape(job, task);
-    return RKNPU_TASK_OK;
+    return decode_line_shape(job, task);
 }
 
 /* The results of a convolution dense in a pipe of the model, pixels as its reader finds them. */
@@ -184,6 +185,7 @@ static void decode_results(const RknpuJob *job, RknpuTask *task)
 static RknpuTaskResult decode_pieces(const RknpuJob *job, RknpuTask *task)
 {
     const RknpuConv *conv = &task->conv;
+    RknpuTaskResult r;
     uint64_t pixels = (uint64_t)rknpu_field(job, RKNPU_F_DMA_WIDTH) *
                       (uint64_t)rknpu_field(job, RKNPU_F_DMA_HEIGHT);
     uint64_t pieces = (uint64_t)task->dpu.out.width * task->dpu.out.height;
@@ -201,9 +203,9 @@ static RknpuTaskResult decode_pieces(const RknpuJob *job, RknpuTask *task)
         return rknpu_unimplemented(job, "DPU DATA_CUBE_HEIGHT MINMAX_CTL",
                                    rknpu_field(job, RKNPU_F_MINMAX_CTL));
     }
-    decode_line_shape(job, task);
+    r = decode_line_shape(job, task);
     decode_results(job, task);
-    return RKNPU_TASK_OK;
+    return r;
 }
 
 /* RK3576: by OUTPUT_TURN. */
