@@ -186,7 +186,7 @@ static bool load_weights(Depthwise *d, unsigned channel, unsigned lanes)
         rknpu_mem_view(d->c->state->job->mem, RKNPU_STREAM_WEIGHT,
                        conv->weight_base + (uint32_t)first, (uint64_t)(taps - 1) * pitch + last);
     for (unsigned i = 0; i < lanes && conv->add_ow; i++) {
-        ow[i] = rknpu_conv_ow(d->c->state, channel + i);
+        ow[i] = i && !conv->ow_from_memory ? ow[0] : rknpu_conv_ow(d->c->state, channel + i);
     }
     for (unsigned down = 0; memory && down < d->arrangements; down++) {
         if (whole) {
