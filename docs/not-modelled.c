@@ -10,7 +10,7 @@
 /* What the model refuses by name; docs/check.sh compares this with the sources of hw/npu. */
 static const char *const modes[][2] = {
     { "CNA CONV_CON1 ARGB_IN",
-      "packed pixels of other than 1 to 4 channels, of 4 bits; RK3576: not int8 or fp16" },
+      "packed pixels of other than 1 to 4 channels, of 4 bits; RK3576: not int8, int16 or fp16" },
     { "CNA CONV_CON1 ARGB_IN with DEPTHWISE", "RK3576: depthwise kernels on packed int8 pixels" },
     { "CNA CONV_CON1 CONV_MODE", "modes other than direct and depthwise" },
     { "CNA CONV_CON1 IN_PRECISION unlike PROC_PRECISION", "features of another precision" },

@@ -24,6 +24,7 @@
 
 enum {
     LANES = RKNPU_FLOAT_LANES,
+    DEPTH_MAX = 1 << 20,    /* values of a kernel; sixteen of them are 64 MiB */
     BLOCK_FLOATS = 1 << 20, /* features of one block, if more than one pixel fits */
     BLOCK_PIXELS = 1024,
     PIECE = 256,           /* length of a piece of the sum: 16 KiB of weights */
@@ -514,6 +515,9 @@ RknpuTaskResult rknpu_conv_float(RknpuConvState *state, bool *taken)
         return RKNPU_TASK_OK;
     }
     prepare(&f);
+    if (f.depth > DEPTH_MAX) {
+        return RKNPU_TASK_OK;
+    }
     if (allocate(&f)) {
         *taken = true;
         result = open_surfaces(&f) ? run_blocks(&f) : RKNPU_TASK_READ_FAULT;

@@ -294,6 +294,17 @@ static bool load_depthwise_weights(Generic *g, const RknpuRun *run, unsigned lan
         }
         return true;
     }
+    if (conv->type != RKNPU_INT8) { /* each weight beside its negated zero point */
+        if (!read_weights(g, 2 * (group * group_size + tap * pitch + in_group), 2 * lanes,
+                          &index)) {
+            return false;
+        }
+        for (unsigned l = 0; l < lanes; l++) {
+            g->weights[l][0].i = rknpu_load_int(conv->type, g->raw, 2 * l) +
+                                 rknpu_load_int(conv->type, g->raw, 2 * l + 1);
+        }
+        return true;
+    }
     /* Pairs of channels: two weights, then their two negated zero points. */
     pitch = (pitch + 1) / 2 * 4;
     if (!read_weights(g, group * group_size * 2 + tap * pitch + in_group * 2, (lanes + 1) / 2 * 4,

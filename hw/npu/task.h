@@ -54,7 +54,9 @@ typedef struct RknpuInputConvert {
 /* Order of a depthwise group's bytes in memory. */
 typedef enum RknpuDepthwiseOrder {
     RKNPU_DW_ORDER_PLAIN, /* [ky][kx][channel] */
-    RKNPU_DW_ORDER_PAIRS, /* [ky][kx][channel pair]: w, w, -zero point, -zero point */
+    /* [ky][kx][channel pair]: w, w, -zero point, -zero point; int16 [ky][kx][channel]: w, -zero
+     * point */
+    RKNPU_DW_ORDER_PAIRS,
 } RknpuDepthwiseOrder;
 
 /* A weight's zero point as it is stored, negated; 0x80 is 128: no zero point of int8 is -(-128). */

@@ -46,7 +46,7 @@ static RknpuTaskResult decode_input(const RknpuJob *job, RknpuConv *conv)
     in->pixel_bytes = RKNPU_ATOM_BYTES;
     if (argb) {
         bool known = job->chip->packed_pixels != RKNPU_PACKED_QUADS || conv->type == RKNPU_INT8 ||
-                     conv->type == RKNPU_FP16;
+                     conv->type == RKNPU_FP16 || conv->type == RKNPU_INT16;
 
         if (argb < 8 || argb > 11 || bits < 8 || !known) {
             return rknpu_unimplemented(job, "CNA CONV_CON1 ARGB_IN", argb);
@@ -122,8 +122,8 @@ static unsigned depthwise_last_pitch(const RknpuJob *job, const RknpuConv *conv)
 }
 
 /*
- * Depthwise kernels of bytes with zero points: twice the bytes where each weight has its own beside
- * it, else one for all, which is a factor of the sum of inputs.
+ * Depthwise kernels of integers with zero points: twice the bytes where each weight has its own
+ * beside it, else one for all (of bytes), which is a factor of the sum of inputs.
  */
 static void decode_zero_points(const RknpuJob *job, RknpuConv *conv)
 {
@@ -131,6 +131,9 @@ static void decode_zero_points(const RknpuJob *job, RknpuConv *conv)
 
     if (bytes != rknpu_field(job, RKNPU_F_WEIGHT_BYTES_PER_KERNEL)) {
         conv->depthwise_order = RKNPU_DW_ORDER_PAIRS;
+        return;
+    }
+    if (conv->type != RKNPU_INT8) {
         return;
     }
     conv->add_ow = true;
@@ -175,7 +178,7 @@ static RknpuTaskResult decode_weights(const RknpuJob *job, RknpuConv *conv)
         return rknpu_invalid(job, "CNA WEIGHT_SIZE1", per_kernel);
     }
     conv->depthwise_order = RKNPU_DW_ORDER_PLAIN;
-    if (conv->depthwise && conv->type == RKNPU_INT8 &&
+    if (conv->depthwise && (conv->type == RKNPU_INT8 || conv->type == RKNPU_INT16) &&
         job->chip->depthwise_weights == RKNPU_DW_WITH_ZERO_POINT) {
         decode_zero_points(job, conv);
     }
