@@ -55,7 +55,7 @@ static Seconds take_seconds(const char **text)
 
 int main(int argc, char **argv)
 {
-    unsigned runs = MAX(bench_runs(argc, argv, 50, MAX_RUNS), 2);
+    unsigned runs = MAX(bench_runs(argc, argv, 200, MAX_RUNS), 2);
     g_autofree char *emu = g_build_filename(bench_build(), "rknpu-emu", NULL);
     g_autofree char *script = g_strdup_printf("npu='--delegate /usr/lib/teflon/libteflon.so';"
                                               "time " RUN " $npu; time " RUN " $npu; " RUN,

@@ -21,6 +21,7 @@
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "exec/memory.h"
+#include "hw/boards.h"
 #include "hw/core/cpu.h"
 #include "hw/irq.h"
 #include "hw/qdev-properties.h"
@@ -580,6 +581,17 @@ static bool rk_npu_take_roundings(RkNpu *s, Error **errp)
     return true;
 }
 
+/*
+ * Processors of the host that the guest's CPUs leave. On the others a helper would drive translated
+ * code out of the caches: that costs a small job more than the helper saves.
+ */
+static unsigned rk_npu_spare_processors(void)
+{
+    unsigned host = g_get_num_processors(), guest = current_machine->smp.cpus;
+
+    return host > guest ? MIN(host - guest, RK_NPU_THREADS_MAX) : 1;
+}
+
 static void rk_npu_realize(DeviceState *dev, Error **errp)
 {
     RkNpu *s = RK_NPU(dev);
@@ -602,7 +614,7 @@ static void rk_npu_realize(DeviceState *dev, Error **errp)
         return;
     }
     if (!s->config.threads) {
-        s->config.threads = MIN(g_get_num_processors(), RK_NPU_THREADS_MAX);
+        s->config.threads = rk_npu_spare_processors();
     }
     if (s->event_log) {
         s->log = fopen(s->event_log, "w");
