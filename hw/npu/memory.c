@@ -471,26 +471,6 @@ bool rknpu_mem_release(RknpuMem *mem)
     return ok;
 }
 
-bool rknpu_mem_map_out(RknpuMem *mem, uint32_t iova, uint64_t len)
-{
-    uint8_t *bytes;
-    Piece piece;
-
-    if (overlaid(mem, RKNPU_STREAM_OUTPUT, iova, len, &bytes)) {
-        return bytes;
-    }
-    if (!usable(mem, RKNPU_STREAM_OUTPUT, iova, len, true)) {
-        return false;
-    }
-    for (uint64_t at = 0; at < len; at += piece.len) {
-        if (!take(mem, RKNPU_STREAM_OUTPUT, iova + at, len - at, true, false, &piece)) {
-            return false;
-        }
-        give_back(mem, &piece, false);
-    }
-    return true;
-}
-
 static void count_piece(RknpuMem *mem, RknpuStream stream, uint32_t iova, const Piece *piece)
 {
     mem->traffic.bytes[piece->span.kind][stream] += piece->len;
@@ -503,22 +483,39 @@ static void count_piece(RknpuMem *mem, RknpuStream stream, uint32_t iova, const 
     }
 }
 
-void rknpu_mem_count(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len)
+/* Maps [iova, iova + len), counted or not. False: it faults, or leaves its overlay. */
+static bool walk(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len, bool counted)
 {
     bool write = stream == RKNPU_STREAM_OUTPUT;
     uint8_t *bytes;
     Piece piece;
 
-    if (overlaid(mem, stream, iova, len, &bytes) || !usable(mem, stream, iova, len, write)) {
-        return;
+    if (overlaid(mem, stream, iova, len, &bytes)) {
+        return bytes;
+    }
+    if (!usable(mem, stream, iova, len, write)) {
+        return false;
     }
     for (uint64_t at = 0; at < len; at += piece.len) {
         if (!take(mem, stream, iova + at, len - at, write, false, &piece)) {
-            return;
+            return false;
         }
-        count_piece(mem, stream, iova + at, &piece);
+        if (counted) {
+            count_piece(mem, stream, iova + at, &piece);
+        }
         give_back(mem, &piece, false);
     }
+    return true;
+}
+
+bool rknpu_mem_map_out(RknpuMem *mem, uint32_t iova, uint64_t len)
+{
+    return walk(mem, RKNPU_STREAM_OUTPUT, iova, len, false);
+}
+
+void rknpu_mem_count(RknpuMem *mem, RknpuStream stream, uint32_t iova, uint64_t len)
+{
+    walk(mem, stream, iova, len, true);
 }
 
 const char *rknpu_mem_kind_name(RknpuMemKind kind)
