@@ -4,6 +4,7 @@
 // where follows from the layouts at both ends, by plain loops over tensors here.
 #include "dpu_task.h"
 #include "halves.h"
+#include "numbers.h"
 #include "refusal.h"
 
 #include <gtest/gtest.h>
@@ -26,17 +27,6 @@ TaskRunner Copy(FakeHost &host, DpuTask move)
     move.ew_cfg = 0x383;
     move.out_cvt_scale = 1;
     return move.runner(host);
-}
-
-template <typename T> std::vector<T> Numbers(size_t n)
-{
-    std::mt19937 random(1);
-    std::vector<T> v(n);
-
-    for (T &x : v) {
-        x = (T)random();
-    }
-    return v;
 }
 
 // reshape, 16 bits: a cube of 16 channels, 12x16 pixels, to one plane a channel.

@@ -4,12 +4,12 @@
 // belongs where follows from the layouts at both ends, by plain loops over tensors here.
 #include "fake_host.h"
 #include "halves.h"
+#include "numbers.h"
 #include "refusal.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 
 namespace
 {
@@ -64,17 +64,6 @@ struct Move {
         return task;
     }
 };
-
-template <typename T> std::vector<T> Numbers(size_t n)
-{
-    std::mt19937 random(1);
-    std::vector<T> v(n);
-
-    for (T &x : v) {
-        x = (T)random();
-    }
-    return v;
-}
 
 // transpose of rows and columns, bytes of one surface: the writer's rows are the reader's columns.
 // The same with two surfaces as half words: passes count from the last atom of the writer's rows.
