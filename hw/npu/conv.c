@@ -12,6 +12,8 @@
 #include "kernels/isa.h"
 #include "split.h"
 
+#define ADDRESS_END (INT64_C(1) << 32)
+
 int32_t rknpu_conv_ow(const RknpuConvState *state, unsigned channel)
 {
     if (state->conv->ow_from_memory && state->dpu->cpend) {
@@ -19,6 +21,43 @@ int32_t rknpu_conv_ow(const RknpuConvState *state, unsigned channel)
         return channel < state->dpu->channels ? state->dpu->cpend[channel] : 0;
     }
     return state->conv->ow;
+}
+
+int64_t rknpu_conv_input_row(const RknpuConv *conv, unsigned y)
+{
+    return (int64_t)y * conv->stride_y - conv->pad_top;
+}
+
+/* False: not known. */
+static bool input_range(const RknpuConv *conv, const RknpuOutput *out, int64_t range[2])
+{
+    const RknpuCube *in = &conv->input;
+    int64_t rows = rknpu_conv_input_row(conv, out->height - 1) +
+                   (int64_t)(conv->kernel_height - 1) * conv->dilation_y + 1;
+
+    range[0] = in->base;
+    range[1] = in->base + in->surface_pitch * ((in->channels - 1) / in->atom) +
+               in->line_pitch * MIN(rows, in->height);
+    return in->surface_pitch >= 0 && in->line_pitch >= 0 && range[1] <= ADDRESS_END;
+}
+
+static bool output_range(const RknpuOutput *out, int64_t range[2])
+{
+    unsigned passes = (out->channels - 1) / out->atom / out->pass_atoms;
+
+    range[0] = out->base;
+    range[1] = out->base + out->pass_pitch * passes + out->surface_pitch * (out->pass_atoms - 1) +
+               out->line_pitch * out->height;
+    return out->pass_pitch >= 0 && out->surface_pitch >= 0 && out->line_pitch >= 0 &&
+           range[1] <= ADDRESS_END;
+}
+
+bool rknpu_conv_is_apart(const RknpuConvState *state)
+{
+    int64_t in[2], out[2];
+
+    return input_range(state->conv, &state->dpu_desc->out, in) &&
+           output_range(&state->dpu_desc->out, out) && (in[1] <= out[0] || out[1] <= in[0]);
 }
 
 /* The feature reader moves every row of the window once, unless the CBUF still holds it. */

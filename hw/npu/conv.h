@@ -17,6 +17,12 @@ typedef struct RknpuConvState {
 /* OW of an output channel: from the operand records or from the register. */
 int32_t rknpu_conv_ow(const RknpuConvState *state, unsigned channel);
 
+/* First input row that output row `y` needs; negative: padding. */
+int64_t rknpu_conv_input_row(const RknpuConv *conv, unsigned y);
+
+/* True when the output lies wholly before or behind the input; false also when it is not known. */
+bool rknpu_conv_is_apart(const RknpuConvState *state);
+
 /*
  * The definition: any type, mode and size with a fixed amount of memory; slow.
  * docs/arithmetic.md has the same text as formulas.

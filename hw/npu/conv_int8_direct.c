@@ -191,19 +191,6 @@ static bool prepare(Direct *d)
     return d->weights && d->staged && (d->c->fused || d->acc) && allocate_sums(d);
 }
 
-/* Whether no byte of the output lies between the first and the last of the input. */
-static bool is_apart(const Direct *d)
-{
-    const RknpuCube *cube = &d->conv->input;
-    const RknpuOutput *out = &d->c->out;
-    uint32_t from = rknpu_cube_address(cube, 0, 0, 0), to = rknpu_output_address(out, 0, 0, 0);
-    uint32_t last_from =
-        rknpu_cube_address(cube, d->surfaces - 1, cube->height - 1, cube->width - 1);
-    uint32_t last_to = rknpu_output_address(out, d->out.atoms - 1, out->height - 1, out->width - 1);
-
-    return to - from > last_from - from && from - to > last_to - to;
-}
-
 /*
  * Pointwise layers can read memory as it is: a pixel of a surface is one atom, and the surfaces are
  * for the kernels like the rows of a tall window. Sets that stage bytes can do that.
@@ -215,7 +202,7 @@ static bool may_stay_in_place(const Direct *d)
     return d->kernels->sum_atoms && !d->unpacked && d->depth == conv->tap_channels &&
            conv->kernel_width == 1 && conv->kernel_height == 1 && conv->stride_x == 1 &&
            conv->stride_y == 1 && rknpu_int8_rows_are_memory(&d->in, d->surfaces - 1) &&
-           d->in.layout == RKNPU_LAYOUT_ROWS && is_apart(d);
+           d->in.layout == RKNPU_LAYOUT_ROWS && rknpu_conv_is_apart(d->c->state);
 }
 
 static void sum_pixels(const Direct *d, int32_t *sums, const uint8_t *staged, size_t pixels)

@@ -15,7 +15,6 @@
 #define PARTS_MAX 8
 /* What a part is worth waking a thread for. */
 #define PART_MACS (8u << 20)
-#define ADDRESS_END (INT64_C(1) << 32)
 
 typedef struct Part {
     RknpuJob job;
@@ -38,47 +37,16 @@ static uint64_t count_work(const RknpuConv *conv, const RknpuOutput *out)
            conv->kernel_height;
 }
 
-/* First input row that output row `y` needs; negative: padding. */
-static int64_t input_row(const RknpuConv *conv, unsigned y)
-{
-    return (int64_t)y * conv->stride_y - conv->pad_top;
-}
-
-/* False: not known. */
-static bool input_range(const RknpuConv *conv, const RknpuOutput *out, int64_t range[2])
-{
-    const RknpuCube *in = &conv->input;
-    int64_t rows = MIN(in->height, input_row(conv, out->height) + conv->kernel_height);
-
-    range[0] = in->base;
-    range[1] = in->base + in->surface_pitch * ((in->channels - 1) / in->atom) +
-               in->line_pitch * rows;
-    return in->surface_pitch >= 0 && in->line_pitch >= 0 && range[1] <= ADDRESS_END;
-}
-
-static bool output_range(const RknpuOutput *out, int64_t range[2])
-{
-    unsigned passes = (out->channels - 1) / out->atom / out->pass_atoms;
-
-    range[0] = out->base;
-    range[1] = out->base + out->pass_pitch * passes + out->surface_pitch * (out->pass_atoms - 1) +
-               out->line_pitch * out->height;
-    return out->pass_pitch >= 0 && out->surface_pitch >= 0 && out->line_pitch >= 0 &&
-           range[1] <= ADDRESS_END;
-}
-
 /* True when the parts may run in any order. */
 static bool may_split(const RknpuConvState *state)
 {
     const RknpuConv *conv = state->conv;
     const RknpuOutput *out = &state->dpu_desc->out;
-    int64_t in[2], to[2];
 
     return conv->spread_y == 1 && !out->split_width &&
            conv->input.group_pitch == 4 * conv->input.line_pitch &&
-           input_row(conv, out->height - 1) < (int64_t)conv->input.height &&
-           input_range(conv, out, in) && output_range(out, to) &&
-           (in[1] <= to[0] || to[1] <= in[0]);
+           rknpu_conv_input_row(conv, out->height - 1) < (int64_t)conv->input.height &&
+           rknpu_conv_is_apart(state);
 }
 
 static void keep_rows(RknpuTask *task, unsigned first, unsigned rows)
@@ -86,7 +54,7 @@ static void keep_rows(RknpuTask *task, unsigned first, unsigned rows)
     RknpuConv *conv = &task->conv;
     RknpuOutput *out = &task->dpu.out;
     RknpuEwCube *ew = &task->dpu.ew.cube;
-    int64_t top = input_row(conv, first);
+    int64_t top = rknpu_conv_input_row(conv, first);
     unsigned above = MAX(top, 0);
 
     conv->input.base += (uint32_t)(above * conv->input.line_pitch);

@@ -187,6 +187,22 @@ TEST(Split, OutputOverInput)
     }
 }
 
+/* The last rows of the input are those under the last taps of a dilated kernel. */
+TEST(Split, OutputOverLastRows)
+{
+    ConvShape shape = Big();
+
+    shape.dilation_y = 3;
+    shape.pad_top = shape.pad_bottom = 0;
+    ConvCase conv(shape, 3);
+    const uint32_t last = ConvCase::kInput + conv.input_bytes() - 2 * shape.width * 16;
+    Outcome one = Compute(shape, 0, { 0, last });
+
+    for (unsigned i = 0; i < 20; i++) {
+        CheckSame(one, Compute(shape, kHelpers, { 0, last }));
+    }
+}
+
 TEST(Split, NoSuchRowsAndCancel)
 {
     ConvShape shape = Big();
